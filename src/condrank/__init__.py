@@ -28,7 +28,16 @@ _HOME = {
 }
 _MODULES = ("datasets", "diagnosis", "metrics")
 
-__all__ = ["ConditionalRanker", "Ranking", "RelationGraph", "__version__", "datasets", "diagnose", "diagnosis", "metrics"]
+__all__ = [
+    "ConditionalRanker",
+    "Ranking",
+    "RelationGraph",
+    "__version__",
+    "datasets",
+    "diagnose",
+    "diagnosis",
+    "metrics",
+]
 
 
 def __getattr__(name: str) -> Any:

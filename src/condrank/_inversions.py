@@ -1,0 +1,247 @@
+"""Pairs that a score orders wrongly, counted in O(m log m) for every row of a matrix of m columns.
+
+Every row goes through three stages, and each stage has a numba and a NumPy twin:
+
+1. its relevances become levels, 0 for unobserved entries and 1, 2, … for the distinct observed values;
+2. the levels met in the order of the scores become a permutation; ties are sorted and counted on the way;
+3. the inversions of the permutation are counted.
+
+Stage 3 splits a permutation stably into its small and its large half, which is merge sort run backwards: a
+pass has neither a comparison of two objects nor a branch. The NumPy twins work on all rows at once and, where
+there are few levels, take cumulative sums instead of stages 2 and 3. Counts are doubled, so that the half of a pair
+tied in score stays an integer and every result is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from condrank._inversion_loops import LEAF, Kernels, numba_kernels
+
+BLOCK_ENTRIES = 1 << 20  # rows are taken in blocks of about this many entries, which bounds the temporaries
+NUMBA_ENTRIES = 1 << 20  # below this, importing numba takes longer than the NumPy twin does
+FEW_LEVELS = 8  # up to here one pass per level is cheaper than sorting the relevances
+MAX_THREADS = 4  # each holds the temporaries of one block
+
+Counts = NDArray[np.int64]
+
+
+def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    """Slices of consecutive rows with about ``BLOCK_ENTRIES`` entries each."""
+    step = max(1, BLOCK_ENTRIES // max(1, shape[1]))
+    for first in range(0, shape[0], step):
+        yield slice(first, min(first + step, shape[0]))
+
+
+def count_pairs(
+    relevance: NDArray[Any], scores: NDArray[Any], *, threshold: float | None = None, backend: str = "auto"
+) -> tuple[Counts, Counts]:
+    """Twice the number of wrongly ordered pairs, and the number of comparable pairs, of every row.
+
+    Parameters
+    ----------
+    relevance, scores : arrays of shape (n_queries, n_objects)
+        Already validated: relevances finite or NaN (unobserved), scores finite.
+    threshold : float or None
+        Where given, relevances are first made binary: above the threshold or not.
+    backend : {"auto", "numba", "numpy"}
+        "auto" takes numba when it is installed and the matrices are large. All backends give equal counts.
+
+    Returns
+    -------
+    twice_wrong, comparable : int64 arrays of shape (n_queries,)
+    """
+    twice_wrong, comparable = np.zeros((2, len(relevance)), dtype=np.int64)
+    if relevance.size == 0:
+        return twice_wrong, comparable
+    large = relevance.size >= NUMBA_ENTRIES
+    kernels = numba_kernels() if backend == "numba" or (backend == "auto" and large) else None
+
+    def count(rows: slice) -> None:
+        y, h = relevance[rows], np.ascontiguousarray(scores[rows])
+        unobserved = np.isnan(y)
+        if threshold is not None:
+            y = (y > threshold).astype(np.float32)
+        y = np.ascontiguousarray(mark_unobserved(y, unobserved, np.inf))
+        twice_wrong[rows], comparable[rows] = _count_block(y, h, kernels)
+
+    # Sorting and the compiled loops release the GIL. joblib's number is 1 inside of its own worker processes.
+    blocks = list(row_blocks(relevance.shape))
+    if len(blocks) == 1:
+        count(blocks[0])
+    else:
+        with ThreadPoolExecutor(min(len(blocks), MAX_THREADS, effective_n_jobs(-1))) as pool:
+            list(pool.map(count, blocks))
+    return twice_wrong, comparable
+
+
+def mark_unobserved(values: NDArray[Any], unobserved: NDArray[np.bool_], mark: float) -> NDArray[Any]:
+    """Put an infinity, to sort last or first, at unobserved entries; NaN would sort more slowly."""
+    return np.where(unobserved, mark, values) if unobserved.any() else values
+
+
+def comparable_pairs(values: NDArray[Any]) -> Counts:
+    """Number of pairs of every row that are not tied, entries of +inf left out. O(m log m) a row."""
+    ordered = np.sort(values, axis=1)
+    return _untied_pairs(ordered, _observed_count(values))
+
+
+def tie_runs(fresh: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """First position, and position behind the last, of the run of ties around every position.
+
+    ``fresh[q, i]`` says that position i of the sorted row q differs from the position before.
+    """
+    m = fresh.shape[1]
+    position = np.arange(m)
+    start = np.maximum.accumulate(np.where(fresh, position, 0), axis=1)
+    last = np.ones_like(fresh)
+    last[:, :-1] = fresh[:, 1:]
+    end = np.minimum.accumulate(np.where(last, position + 1, m)[:, ::-1], axis=1)[:, ::-1]
+    return start, end
+
+
+def changes(ordered: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a value differs from the one before it in its row; true at the first position."""
+    fresh = np.ones(ordered.shape, dtype=bool)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=fresh[:, 1:])
+    return fresh
+
+
+def _count_block(y: NDArray[Any], h: NDArray[Any], kernels: Kernels | None) -> tuple[Counts, Counts]:
+    few = _few_levels(y)
+    levels, comparable = few[:2] if few is not None else _levels(y, kernels)
+    order = np.argsort(h, axis=1)
+    if kernels is not None:
+        permutation, tied, inversions = np.empty(y.shape, np.int32), *np.zeros((2, len(y)), np.int64)
+        kernels[1](h, order, levels, permutation, tied)
+        kernels[2](permutation, inversions)
+        return 2 * inversions + tied, comparable
+    met = np.take_along_axis(levels, order, axis=1)
+    fresh = changes(np.take_along_axis(h, order, axis=1))
+    if few is not None:
+        return _count_few(met, fresh, few[2]), comparable
+    permutation, tied = _permutation(met, fresh)
+    return 2 * _inversions(permutation) + tied, comparable
+
+
+def _few_levels(y: NDArray[Any]) -> tuple[NDArray[np.int32], Counts, int] | None:
+    """Levels, comparable pairs and number of levels, where a sample shows them all and they are few."""
+    flat = y.reshape(-1)
+    values = np.unique(flat[:: max(1, flat.size // 4096)])
+    observed = values[values < np.inf] if y.dtype.kind == "f" else values
+    if not 0 < observed.size <= FEW_LEVELS:
+        return None
+    levels = np.zeros(y.shape, dtype=np.int32)
+    sizes = np.empty((observed.size, len(y)), dtype=np.int64)
+    for level, value in enumerate(observed):
+        equal = y == value
+        sizes[level] = np.count_nonzero(equal, axis=1)
+        levels += equal * np.int32(level + 1)
+    total = sizes.sum(axis=0)
+    if not np.array_equal(total, _observed_count(y)):
+        return None
+    return levels, (total**2 - (sizes**2).sum(axis=0)) // 2, observed.size
+
+
+def _observed_count(y: NDArray[Any]) -> Counts:
+    if y.dtype.kind != "f":
+        return np.full(len(y), y.shape[1], dtype=np.int64)
+    return np.count_nonzero(y < np.inf, axis=1).astype(np.int64)
+
+
+def _untied_pairs(ordered: NDArray[Any], observed: Counts) -> Counts:
+    counted = np.arange(ordered.shape[1]) < observed[:, None]
+    return observed * (observed - 1) // 2 - _tied_pairs(changes(ordered), counted)
+
+
+def _tied_pairs(fresh: NDArray[np.bool_], counted: NDArray[np.bool_]) -> Counts:
+    """Tied pairs of sorted rows: every counted position is tied with those of its run before it."""
+    position = np.arange(fresh.shape[1])
+    before = position - np.maximum.accumulate(np.where(fresh, position, 0), axis=1)
+    return np.asarray(np.sum(before, axis=1, where=counted, dtype=np.int64))
+
+
+# The NumPy twins
+
+
+def _levels(y: NDArray[Any], kernels: Kernels | None) -> tuple[NDArray[np.int32], Counts]:
+    order = np.argsort(y, axis=1)
+    if kernels is not None:
+        levels, comparable = np.zeros(y.shape, dtype=np.int32), np.zeros(len(y), dtype=np.int64)
+        kernels[0](y, order, levels, comparable)
+        return levels, comparable
+    ordered, observed = np.take_along_axis(y, order, axis=1), _observed_count(y)
+    level = np.cumsum(changes(ordered), axis=1, dtype=np.int32)
+    level[np.arange(y.shape[1]) >= observed[:, None]] = 0
+    levels = np.empty_like(level)
+    np.put_along_axis(levels, order, level, axis=1)
+    return levels, _untied_pairs(ordered, observed)
+
+
+def _count_few(met: NDArray[np.int32], fresh: NDArray[np.bool_], n_levels: int) -> Counts:
+    """Levels in score order: for every level, count the lower ones that come behind it, at half when tied."""
+    rows, m = met.shape
+    twice_wrong = np.zeros(rows, dtype=np.int64)
+    runs = None if fresh.all() else tie_runs(fresh)
+    lower = np.zeros((rows, m + 1), dtype=np.int32)  # lower[:, i]: objects of lower level among the first i
+    for level in range(2, n_levels + 1):
+        np.cumsum((met > 0) & (met < level), axis=1, out=lower[:, 1:], dtype=np.int32)
+        if runs is None:
+            ahead = 2 * lower[:, 1:]
+        else:
+            ahead = np.take_along_axis(lower, runs[0], axis=1) + np.take_along_axis(lower, runs[1], axis=1)
+        twice_wrong += np.sum(2 * lower[:, -1:] - ahead, axis=1, where=met == level, dtype=np.int64)
+    return twice_wrong
+
+
+def _permutation(met: NDArray[np.int32], fresh: NDArray[np.bool_]) -> tuple[NDArray[Any], Counts]:
+    """Levels in score order: the permutation whose inversions are the wrong pairs, and the tied pairs."""
+    m = met.shape[1]
+    shift, mask = np.int64(32), np.int64(0xFFFFFFFF)
+    tied = np.zeros(len(met), dtype=np.int64)
+    if not (fresh.all() and met.all()):
+        # Order by (score, level) so that ties are no inversions; unobserved objects first in both orders.
+        keys = (np.cumsum(fresh, axis=1, dtype=np.int64) << shift) + met
+        keys[met == 0] = 0
+        keys.sort(axis=1)
+        counted = keys > 0
+        tied = _tied_pairs(changes(keys >> shift), counted) - _tied_pairs(changes(keys), counted)
+        met = (keys & mask).astype(np.int32)
+    keys = (met.astype(np.int64) << shift) + np.arange(m)
+    keys.sort(axis=1)
+    return (keys & mask).astype(np.uint16 if m <= 1 << 15 else np.uint32), tied
+
+
+def _inversions(permutations: NDArray[Any]) -> Counts:
+    """Inversions of every row, a permutation of 0 … m-1. O(m log m) a row, all rows at once.
+
+    The small and the large half of the values are split stably: the inversions between the halves follow from
+    the positions of the small ones, those inside each half from the same again.
+    """
+    rows, m = permutations.shape
+    depth = max(0, int(np.ceil(np.log2(m / LEAF))))
+    width = -(-m // (1 << depth)) << depth
+    padding = np.broadcast_to(np.arange(m, width, dtype=permutations.dtype), (rows, width - m))
+    x = np.concatenate([permutations, padding], axis=1).reshape(rows, 1, width)
+    count = np.zeros(rows, dtype=np.int64)
+    for _ in range(depth):
+        n_blocks, half = x.shape[1], x.shape[2] // 2
+        small = x < half
+        places = np.sum(small.view(np.uint8), axis=1, dtype=np.int64) @ np.arange(2 * half)
+        count += places - n_blocks * (half * (half - 1) // 2)
+        split = np.empty((rows, n_blocks, 2, half), dtype=x.dtype)
+        split[:, :, 0] = x[small].reshape(rows, n_blocks, half)
+        split[:, :, 1] = x[~small].reshape(rows, n_blocks, half)
+        split[:, :, 1] -= x.dtype.type(half)
+        x = split.reshape(rows, 2 * n_blocks, half)
+    columns = np.ascontiguousarray(x.reshape(-1, x.shape[2]).T)
+    greater = np.zeros(columns.shape, dtype=np.uint8)
+    for distance in range(1, len(columns)):
+        greater[distance:] += columns[distance:] < columns[:-distance]
+    return count + greater.sum(axis=0, dtype=np.int64).reshape(rows, -1).sum(axis=1)

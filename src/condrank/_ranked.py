@@ -1,0 +1,48 @@
+"""Rows sorted by falling score, with the runs of objects that are tied in score.
+
+Measures of one ranking take their expected value over all orders of tied objects from these runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from condrank._inversions import changes, mark_unobserved, row_blocks, tie_runs
+
+
+class Ranked(NamedTuple):
+    """A block of rows, best object first, unobserved ones last; [start, end) is the run of ties of a position."""
+
+    relevance: NDArray[np.float64]
+    observed: NDArray[np.bool_]
+    start: NDArray[np.intp]
+    end: NDArray[np.intp]
+
+    def hits(self, hit: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Relevant objects before the run of ties of every position, and inside of it."""
+        cumulated = np.zeros((len(hit), hit.shape[1] + 1), dtype=np.int64)
+        np.cumsum(hit, axis=1, out=cumulated[:, 1:])
+        before = np.take_along_axis(cumulated, self.start, axis=1)
+        return before, np.take_along_axis(cumulated, self.end, axis=1) - before
+
+    def expected_sum(self, gains: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ gain · weight of its position: tied objects share the mean weight of their positions."""
+        cumulated = np.concatenate([[0.0], np.cumsum(weights)])
+        shared = (cumulated[self.end] - cumulated[self.start]) / (self.end - self.start)
+        return np.einsum("qi,qi->q", gains.astype(np.float64, copy=False), shared)
+
+
+def ranked_blocks(relevance: NDArray[Any], scores: NDArray[Any]) -> Iterator[tuple[slice, Ranked]]:
+    """Blocks of rows sorted by falling score. O(m log m) a row; nothing where there are no objects."""
+    if relevance.shape[1] == 0:
+        return
+    for rows in row_blocks(relevance.shape):
+        y = relevance[rows].astype(np.float64)
+        h = mark_unobserved(scores[rows], np.isnan(y), -np.inf)
+        order = np.argsort(h, axis=1)[:, ::-1]
+        y = np.take_along_axis(y, order, axis=1)
+        yield rows, Ranked(y, ~np.isnan(y), *tie_runs(changes(np.take_along_axis(h, order, axis=1))))

@@ -1,0 +1,80 @@
+"""The labels to diagnose, dense, from a graph or an array, on a sample of the nodes if there are too many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Dense labels to measure, and what is known of the whole graph they come from.
+
+    Attributes
+    ----------
+    Y : array
+        Labels of the sample, NaN = unobserved.
+    shape, two_domain, n_edges, density
+        Of the whole graph.
+    nodes : array or None
+        Sampled rows; None if all are there.
+    n_duplicates : int
+        Repeated edges that were averaged away in Y.
+    """
+
+    Y: NDArray[np.float64]
+    shape: tuple[int, int]
+    two_domain: bool
+    n_edges: int
+    density: float
+    nodes: NDArray[np.int_] | None
+    n_duplicates: int
+
+
+def read_labels(graph: Any | ArrayLike, max_nodes: int, rng: np.random.Generator) -> Labels:
+    """Take the labels of a RelationGraph (anything with ``to_dense``) or of an array. O(max_nodes²)."""
+    return _from_graph(graph, max_nodes, rng) if hasattr(graph, "to_dense") else _from_array(graph, max_nodes, rng)
+
+
+def _from_graph(graph: Any, max_nodes: int, rng: np.random.Generator) -> Labels:
+    n_rows, n_columns = map(int, graph.shape)
+    two_domain = bool(graph.is_two_domain)
+    nodes = _sample(n_rows, max_nodes, rng)
+    columns = _sample(n_columns, max_nodes, rng) if two_domain else None
+    # Sampling before to_dense: a factored or sparse graph may never fit in memory as a whole.
+    if columns is not None:
+        measured = graph[np.arange(n_rows) if nodes is None else nodes, columns]
+    else:
+        measured = graph if nodes is None else graph[nodes]
+    Y = np.array(measured.to_dense(), dtype=float)
+    n_duplicates = max(int(measured.n_edges) - int(np.isfinite(Y).sum()), 0)
+    return Labels(Y, (n_rows, n_columns), two_domain, int(graph.n_edges), float(graph.density), nodes, n_duplicates)
+
+
+def _from_array(labels: ArrayLike, max_nodes: int, rng: np.random.Generator) -> Labels:
+    if hasattr(labels, "tocsr"):
+        raise ValueError(
+            "graph must be a RelationGraph or a dense array, got a sparse matrix: wrap it in a "
+            "RelationGraph, which says whether entries that are not stored are unobserved or zero."
+        )
+    Y = np.array(labels, dtype=float)
+    if Y.ndim != 2 or Y.size == 0:
+        raise ValueError(f"graph must be a RelationGraph or an (n, n) or (n, m) array, got shape {Y.shape}.")
+    n_infinite = int(np.isinf(Y).sum())
+    if n_infinite:
+        raise ValueError(f"graph must hold finite labels, or NaN for unobserved, got {n_infinite} infinite.")
+    n_rows, n_columns = Y.shape
+    two_domain, n_edges = n_rows != n_columns, int(np.isfinite(Y).sum())
+    density = n_edges / Y.size
+    nodes = _sample(n_rows, max_nodes, rng)
+    columns = _sample(n_columns, max_nodes, rng) if two_domain else nodes
+    Y = Y if nodes is None else Y[nodes]
+    Y = Y if columns is None else Y[:, columns]
+    return Labels(Y, (n_rows, n_columns), two_domain, n_edges, density, nodes, 0)
+
+
+def _sample(n: int, size: int, rng: np.random.Generator) -> NDArray[np.int_] | None:
+    return None if n <= size else np.sort(rng.choice(n, size=size, replace=False))

@@ -1,0 +1,233 @@
+"""From measurements to advice: which relation and which loss, with the reasons in words."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from condrank.diagnosis.cycles import CyclicTriads, HodgeSplit
+from condrank.diagnosis.degrees import Rows
+from condrank.diagnosis.relation import RelationParts, Values
+from condrank.diagnosis.transitivity import TTransitivity
+
+Relation = Literal["ordinary", "symmetric", "reciprocal"]
+Loss = Literal["ranking", "regression", "logistic"]
+
+#: A restricted relation is recommended when its part holds this share of the variation.
+FITS = 0.9
+#: Below this many pairs the mean of the labels is no evidence that a relation is reciprocal about it.
+FEW_PAIRS = 10
+#: With fewer edges a row than this, the row means that the ranking loss gives up are over a quarter of the data.
+FEW_EDGES = 4.0
+
+
+def percent(share: float) -> str:
+    """0.123 as ``12.3 %``; whole where that is exact, and never rounded to 0 % or 100 % when it is not."""
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    text = f"{100 * share:.1f}"
+    if text in ("0.0", "-0.0"):
+        return "< 0.1 %"
+    return "> 99.9 %" if text == "100.0" else f"{text} %"
+
+
+def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: int) -> tuple[Relation, list[str]]:
+    """Choose the relation whose part holds at least nine tenths of the variation, ordinary if none does.
+
+    Parameters
+    ----------
+    parts : RelationParts or None
+        Energies; None for two domains.
+    values : Values
+        Levels of the labels.
+    n_one_way : int
+        Pairs observed in one direction only.
+
+    Returns
+    -------
+    relation, reasons
+    """
+    if values.kind == "none":
+        return "ordinary", ["No edge is observed: there is nothing to learn from."]
+    if parts is None:
+        return "ordinary", ["Queries and objects are two domains: a relation between them can only be ordinary."]
+    if parts.n_pairs == 0:
+        return "ordinary", [
+            "No pair is observed in both directions, so the labels cannot tell a symmetric or reciprocal "
+            "relation from an ordinary one. If you know that one holds, say so: it is the better choice then."
+        ]
+    reasons: list[str] = []
+    share, energy_share = parts.skew_share, parts.skew_energy_share
+    relation: Relation = "ordinary"
+    if share is None or energy_share is None:
+        relation = "symmetric"
+        reasons.append(
+            "The pairs seen in both directions all have one and the same label. If these are links or wins, "
+            'the missing ones are needed too: unstored="zero", or the opposite direction with '
+            "the opposite sign."
+        )
+    elif share <= 1.0 - FITS:
+        relation = "symmetric"
+        reasons.append(
+            f"Both directions of a pair {_agree(share)}: {percent(1 - share)} of the variation is symmetric."
+        )
+    elif energy_share >= FITS:
+        relation = "reciprocal"
+        scale = " (on the probability scale, about ½)" if parts.scale == "probability" else ""
+        reasons.append(
+            f"The two directions of a pair {_flip(energy_share)}{scale}: {percent(energy_share)} of the energy is skew."
+        )
+    elif share >= FITS and parts.n_pairs >= FEW_PAIRS:
+        relation = "reciprocal"
+        reasons.append(
+            f"About the mean {parts.mean:.4g} the two directions {_flip(share)}: {percent(share)} of the "
+            "variation is skew. Take the mean off the labels; rankings do not depend on it."
+        )
+    else:
+        reasons.append(
+            f"The variation is {percent(1 - share)} symmetric and {percent(share)} skew; neither kernel "
+            "alone would hold nine tenths of it."
+        )
+    if relation != "ordinary" and share is not None:
+        rest = share if relation == "symmetric" else 1 - share
+        if rest > 1e-6:
+            reasons.append(
+                f"The other {percent(rest)} of the variation will not be learned; if it is not noise, "
+                'use relation="ordinary".'
+            )
+    if parts.n_pairs < FEW_PAIRS or n_one_way > parts.n_pairs:
+        reasons.append(
+            f"This rests on {count(parts.n_pairs, 'pair')} seen in both directions; "
+            f"{n_one_way:,} were seen in one only."
+        )
+    return relation, reasons
+
+
+def recommend_loss(
+    relation: Relation, values: Values, rows: Rows, edges_per_row: float, sampled: bool
+) -> tuple[Loss, list[str]]:
+    """Choose the loss: ranking unless rows offer little to rank; logistic for wins and losses.
+
+    Parameters
+    ----------
+    relation : {"ordinary", "symmetric", "reciprocal"}
+        As recommended.
+    values : Values
+        Levels of the labels.
+    rows : Rows
+        What the rows offer.
+    edges_per_row : float
+        Observed edges for each row of the whole graph.
+    sampled : bool
+        Whether ``rows`` are those of a sample of the nodes, where a row keeps few of its edges.
+
+    Returns
+    -------
+    loss, reasons
+    """
+    if rows.rankable_share is None:
+        return "ranking", []
+    if relation == "reciprocal" and _is_win_or_loss(values):
+        return "logistic", [
+            "The labels are outcomes (win, loss, perhaps tie): the logistic loss gives winning probabilities "
+            'that are reciprocal exactly. For the order alone "ranking" or "regression" will do: the paper '
+            "found regression competitive on its rock-paper-scissors games."
+        ]
+    if rows.rankable_share == 0.0 and not sampled:
+        return "regression", ["No row has two different labels, so the ranking loss would see nothing at all."]
+    if edges_per_row < FEW_EDGES:
+        return "regression", [
+            f"A row has {edges_per_row:.1f} observed edges on average; the ranking loss gives up the "
+            f"mean of each row, {percent(1 / max(edges_per_row, 1.0))} of the data."
+        ]
+    if rows.rankable_share < 0.5 and not sampled:
+        return "regression", [
+            f"Only {percent(rows.rankable_share)} of the rows have two different labels to rank; the ranking "
+            "loss would ignore the others."
+        ]
+    reasons = ["The aim is a ranking for each conditioning node, and the rows have labels enough to compare."]
+    share, chance = rows.row_mean_share, rows.row_mean_chance
+    if share is not None and chance is not None and share > max(2 * chance, 0.05) and relation != "reciprocal":
+        reasons.append(
+            f"{percent(share)} of the variance lies between row means (by chance {percent(chance)}): no "
+            "ranking needs it, only regression would fit it."
+        )
+    reasons.append('If the values themselves are wanted, not their order, use loss="regression".')
+    return "ranking", reasons
+
+
+def further_advice(
+    relation: Relation,
+    values: Values,
+    hodge: HodgeSplit | None,
+    triads: CyclicTriads | None,
+    t_norms: TTransitivity | None,
+) -> list[str]:
+    """Say what order, cycles and classes mean for the model."""
+    advice: list[str] = []
+    if relation == "reciprocal" and hodge is not None and triads is not None:
+        advice += _order_advice(hodge, triads)
+    if relation == "symmetric" and values.kind == "crisp" and t_norms is not None and t_norms.minimum == 0.0:
+        advice.append(
+            "Crisp, symmetric and transitive: these are classes. RelationGraph.from_classes never builds the "
+            'n × n matrix, and prior="similarity" helps where new nodes bring new classes.'
+        )
+    return advice
+
+
+def _order_advice(hodge: HodgeSplit, triads: CyclicTriads) -> list[str]:
+    if hodge.cyclic_share is None or hodge.gradient_share is None or hodge.noise_sd is None:
+        return []
+    if not hodge.noise_floor:
+        return ["The observed pairs close no cycle, so an order cannot be told from cycles."]
+    # Three standard deviations of noise, either way, before anything is called a finding.
+    excess = hodge.cyclic_share - hodge.noise_floor
+    if excess < -3 * hodge.noise_sd:
+        # Crisp labels cannot be pure score differences, so their share is held against what it can be.
+        mostly = hodge.gradient_share >= 0.5 * (hodge.order_ceiling or 1.0)
+        extent = "most" if mostly else f"{percent(hodge.gradient_share)}"
+        return [
+            f"One global order explains {extent} of the relation, more than chance: constant=True gives the "
+            "model a score for each node beside the cyclic part (essential with a linear kernel)."
+        ]
+    cyclic = triads.share is not None and triads.share > triads.expected + 3 * (triads.expected_sd or 0.0)
+    if excess > 3 * hodge.noise_sd or cyclic:
+        return [
+            "The relation is more cyclic than noise: no global order fits, and a model with one score per "
+            "node would miss it."
+        ]
+    return [
+        "No global order explains more than chance: the relation is cyclic or noise, which this split "
+        "cannot tell apart; cross-validation of a fit can."
+    ]
+
+
+def sample_advice(rows: Rows, edges_per_row: float) -> list[str]:
+    """Warn of a sample of nodes that keeps too few edges to say much."""
+    if rows.edges_per_row >= FEW_EDGES or edges_per_row < 2 * rows.edges_per_row:
+        return []
+    return [
+        f"The sample keeps {rows.edges_per_row:.1f} of {edges_per_row:.1f} edges a row, so what is said of rows, order "
+        "and cycles counts for little; a larger max_nodes says more."
+    ]
+
+
+def count(number: int, noun: str) -> str:
+    """``1 pair``, ``2 pairs``, ``no pairs``."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s" if number else f"no {noun}s"
+
+
+def _is_win_or_loss(values: Values) -> bool:
+    # Two or three levels that mirror each other about a tie: -1, 0, 1 or 0, ½, 1.
+    if values.kind != "crisp" or len(values.levels) not in (2, 3):
+        return False
+    low, high = values.levels[0], values.levels[-1]
+    middle = values.levels[1] if len(values.levels) == 3 else (low + high) / 2
+    return abs(low + high - 2 * middle) <= 1e-9 * (high - low)
+
+
+def _agree(skew_share: float) -> str:
+    return "agree" if skew_share <= 1e-6 else "nearly agree"
+
+
+def _flip(skew_share: float) -> str:
+    return "are opposite" if skew_share >= 1 - 1e-6 else "are nearly opposite"

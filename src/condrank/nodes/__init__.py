@@ -1,0 +1,58 @@
+"""From nodes to coordinates z(v): exact kernels and explicit features, behind one small protocol."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from condrank.nodes.exact import ExactKernel
+from condrank.nodes.features import ExplicitFeatures
+from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.store import Nodes
+
+__all__ = ["Coordinates", "ExactKernel", "ExplicitFeatures", "NodeKernel", "Nodes"]
+
+
+class Coordinates(Protocol):
+    """A coordinate map z, fitted to training nodes so that ZᵀZ is diagonal.
+
+    Attributes
+    ----------
+    sigma : ndarray of shape (r,)
+        The diagonal of ZᵀZ, descending, positive.
+    ones : ndarray of shape (r,)
+        b = Zᵀ1.
+    outside : float
+        ω = n - Σ b²/σ ≥ 0, the part of 1 outside the span of Z.
+    n_nodes : int
+        Number of training nodes.
+    basis : array of shape (n, p)
+        Training nodes before the rotation: Z = basis @ M. Reductions run over it, so that Z need not be formed.
+    """
+
+    sigma: np.ndarray
+    ones: np.ndarray
+    outside: float
+    n_nodes: int
+
+    @property
+    def basis(self) -> Any:
+        """Training nodes before the rotation, (n, p)."""
+        ...
+
+    def rotate(self, G: np.ndarray) -> np.ndarray:
+        """MᵀG for a (p, k) array, where Z = basis @ M."""
+        ...
+
+    def training(self) -> np.ndarray:
+        """Z, the coordinates of the training nodes, (n, r)."""
+        ...
+
+    def transform(self, nodes: Nodes) -> np.ndarray:
+        """Coordinates of other nodes, (m, r)."""
+        ...
+
+    def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
+        """The node kernel itself between nodes and others; None: the training nodes."""
+        ...

@@ -1,0 +1,175 @@
+"""Coordinates of an exact kernel, from one symmetric eigendecomposition K = Q diag(σ) Qᵀ.
+
+z(v) = σ^(-½) Qᵀ k_v. Eigenvalues below machine noise are dropped, so a singular K needs no special case.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+
+from condrank.exceptions import KernelWarning
+from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.store import Nodes
+
+# Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
+SLIGHTLY_INDEFINITE = 1e-5
+
+
+class ExactKernel:
+    """Coordinates z with zᵀz' = k(v, v') on the training nodes.
+
+    Parameters
+    ----------
+    kernel : NodeKernel
+        The node kernel.
+    nodes : Nodes of length n
+        Training nodes, features or (kernel "precomputed") a kernel matrix.
+    clip : bool
+        Drop the negative part of an indefinite kernel instead of refusing it.
+
+    Notes
+    -----
+    Cost: one kernel matrix and one eigendecomposition, O(n²d + n³) time, three n×n arrays at the peak. The array kept
+    is P = Q σ^(-½), from which Z = P σ and, for other nodes, K_v P.
+    """
+
+    def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False):
+        self.kernel, self.nodes = kernel, nodes
+        K = self._training_kernel()
+        if kernel.is_precomputed or callable(kernel.name):
+            _check_symmetric(K, kernel)
+        sigma, Q = spectrum(K)
+        first = _first_positive(sigma, kernel, clip)
+        self.sigma = sigma[first:]
+        self.n_nodes = len(nodes)
+        Q = Q[:, first:]
+        # Qᵀ1, and what is left of 1: as a residual it keeps its digits where n - Σ b²/σ would cancel.
+        sums = Q.sum(axis=0)
+        self.ones = sums * np.sqrt(self.sigma)
+        self.outside = 0.0 if first == 0 else residual_energy(1 - Q @ sums)
+        Q /= np.sqrt(self.sigma)
+        self.basis = Q
+
+    def rotate(self, G: np.ndarray) -> np.ndarray:
+        """σ G, as Z = P σ; in place."""
+        G *= self.sigma.reshape(-1, *(1,) * (G.ndim - 1))
+        return G
+
+    def training(self) -> np.ndarray:
+        """Z = P σ, the coordinates of the training nodes. O(nr)."""
+        return self.basis * self.sigma
+
+    def transform(self, nodes: Nodes) -> np.ndarray:
+        """Coordinates K_v P of other nodes. O(mnr) beside the kernel values."""
+        if self._is_training(nodes):
+            return self.training()
+        return self.similarity(nodes, None) @ self.basis
+
+    def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
+        """The kernel between nodes and others; None: the training nodes."""
+        nodes, others = nodes or self.nodes, others or self.nodes
+        if not self.kernel.is_precomputed:
+            for given in (nodes, others):
+                _check_columns(given, self.nodes.base.shape[1], "features, as the training nodes have")
+            return self.kernel(nodes.rows, None if nodes is others else others.rows)
+        return self._look_up(nodes, others) + int(self.kernel.constant)
+
+    def _training_kernel(self) -> np.ndarray:
+        if not self.kernel.is_precomputed:
+            return self.kernel(self.nodes.rows)
+        base = self.nodes.base
+        if base.shape[0] != base.shape[1]:
+            raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {base.shape}")
+        if not isinstance(base, np.ndarray):
+            raise ValueError("kernel='precomputed' needs a dense kernel matrix as X, got a sparse one; use X.toarray()")
+        K = self.nodes.kernel_with(self.nodes)
+        K += int(self.kernel.constant)
+        return K
+
+    def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
+        """Entries of a precomputed kernel: within the training graph's base, or rows against the training nodes."""
+        if nodes.base is self.nodes.base and others.base is self.nodes.base:
+            return nodes.kernel_with(others)
+        if others is self.nodes:
+            _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes")
+            return np.asarray(nodes.rows)
+        if nodes is self.nodes:
+            return self._look_up(others, nodes).T
+        raise ValueError(
+            "the similarity prior needs the kernel between the given nodes, but kernel='precomputed' has only their "
+            "rows against the training nodes; pass subgraphs of one RelationGraph instead (graph[test])"
+        )
+
+    def _is_training(self, nodes: Nodes) -> bool:
+        # A precomputed base given as an array means rows against the training nodes, which is the same thing.
+        return nodes is self.nodes or (
+            nodes.base is self.nodes.base and np.array_equal(_index(nodes), _index(self.nodes))
+        )
+
+
+def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is overwritten.
+
+    Divide and conquer (evd) was the fastest LAPACK driver at every size measured (docs/decisions.md); its workspace
+    is counted in 32-bit integers, so beyond 32,000 rows the driver of relatively robust representations takes over.
+    """
+    driver = "evd" if len(K) <= 32_000 else "evr"
+    # The transpose of a C-ordered symmetric matrix is the same matrix in the order that LAPACK overwrites in place.
+    return linalg.eigh(K.T, driver=driver, overwrite_a=True, check_finite=False)
+
+
+def residual_energy(residual: np.ndarray) -> float:
+    """Squared length of what a projection leaves of 1; zero where that is rounding noise."""
+    energy = float(np.sum(residual**2, dtype=np.float64))
+    return energy if energy > len(residual) * (1000 * np.finfo(residual.dtype).eps) ** 2 else 0.0
+
+
+def noise_level(sigma_max: float, dtype: np.dtype) -> float:
+    """Size below which an eigenvalue is rounding noise of the largest one."""
+    return 4 * np.finfo(dtype).eps * sigma_max
+
+
+def _first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
+    """Index of the first eigenvalue above noise; warns of a slightly, refuses a clearly indefinite kernel."""
+    largest, smallest = float(sigma[-1]), float(sigma[0])
+    if largest <= 0:
+        raise ValueError(f"the {kernel.label} kernel of the nodes has no positive eigenvalue (largest: {largest:.3g})")
+    rounding = 10 * len(sigma) * float(np.finfo(sigma.dtype).eps) * largest
+    if smallest < -rounding and not clip:
+        negative = sigma[sigma < -rounding]
+        share = float(np.abs(negative).sum() / np.abs(sigma).sum())
+        extent = (
+            f"the {kernel.label} kernel matrix is not positive semi-definite: {len(negative)} of {len(sigma)} "
+            f"eigenvalues are negative, the smallest {smallest:.3g} against a largest of {largest:.3g} "
+            f"({share:.2%} of the spectrum)"
+        )
+        if smallest < -max(SLIGHTLY_INDEFINITE * largest, rounding):
+            raise ValueError(f"{extent}; set clip=True to drop the negative part, or choose another kernel")
+        warnings.warn(f"{extent}; that part was dropped", KernelWarning, stacklevel=2)
+    return int(np.searchsorted(sigma, noise_level(largest, sigma.dtype), side="right"))
+
+
+def _check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"the {kernel.label} kernel must give a square matrix on the training nodes, got {K.shape}")
+    scale = float(np.abs(K).max(initial=0.0))
+    if not np.isfinite(scale):
+        raise ValueError(f"the {kernel.label} kernel gave values that are NaN or infinite")
+    worst = float(np.abs(K - K.T).max(initial=0.0))
+    if worst > 100 * np.finfo(K.dtype).eps * scale:
+        raise ValueError(
+            f"the {kernel.label} kernel matrix is not symmetric: K and its transpose differ by up to {worst:.3g} "
+            f"(largest entry {scale:.3g}); symmetrise it with (K + K.T) / 2"
+        )
+
+
+def _check_columns(nodes: Nodes, expected: int, what: str) -> None:
+    if nodes.base.shape[1] != expected:
+        raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}")
+
+
+def _index(nodes: Nodes) -> np.ndarray:
+    return np.arange(len(nodes)) if nodes.index is None else nodes.index

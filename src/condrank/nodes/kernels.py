@@ -1,0 +1,53 @@
+"""Node kernels k(v, v'): those of scikit-learn, callables, and precomputed matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+KERNELS = ("linear", "rbf", "poly", "cosine", "laplacian", "chi2", "sigmoid", "precomputed")
+
+
+@dataclass(frozen=True)
+class NodeKernel:
+    """A kernel by name or callable, with the parameters of scikit-learn's ``KernelRidge``.
+
+    ``constant=True`` adds 1 to every value, which is the same as appending a constant coordinate to z.
+    """
+
+    name: str | Callable[..., Any] = "linear"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1
+    params: dict[str, Any] = field(default_factory=dict)
+    constant: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.name) and self.name not in KERNELS:
+            raise ValueError(f"kernel must be a callable or one of {list(KERNELS)}, got {self.name!r}")
+
+    @property
+    def is_precomputed(self) -> bool:
+        """The nodes come as a kernel matrix."""
+        return self.name == "precomputed"
+
+    @property
+    def label(self) -> str:
+        """The kernel's name for messages."""
+        return self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "callable")
+
+    def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
+        """Kernel values between the rows of X and those of X_other (X itself by default), as a new array."""
+        if callable(self.name):
+            K = pairwise_kernels(X, X_other, metric=self.name, **self.params)
+        else:
+            settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            K = pairwise_kernels(X, X_other, metric=self.name, filter_params=True, **settings)
+        K = np.asarray(K.toarray() if hasattr(K, "toarray") else K)
+        if self.constant:
+            K += 1
+        return K

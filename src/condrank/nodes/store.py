@@ -1,0 +1,70 @@
+"""Node data held once: subsets are indices into a shared base, for features and for kernel matrices alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Nodes:
+    """Features of nodes, or a kernel matrix between them, seen through an index.
+
+    Parameters
+    ----------
+    base : ndarray or scipy sparse array of shape (n_base, d)
+        Features, or kernel values; shared by every subset, never copied.
+    index : ndarray of int or None
+        Which rows of the base these nodes are; None: all of them.
+    ids : ndarray or None
+        Names of the nodes of the base.
+    """
+
+    def __init__(self, base: Any, index: np.ndarray | None = None, ids: np.ndarray | None = None):
+        self.base, self.index = base, index
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return self.base.shape[0] if self.index is None else len(self.index)
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """Names of these nodes, if they have any."""
+        return self._ids if self._ids is None or self.index is None else self._ids[self.index]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Floating type of the base."""
+        return self.base.dtype
+
+    @property
+    def rows(self) -> Any:
+        """The rows of the base: all of it uncopied, a view for a contiguous index, a copy otherwise."""
+        if self.index is None:
+            return self.base
+        return self.base[_as_slice(self.index)]
+
+    def take(self, index: np.ndarray) -> Nodes:
+        """A subset; only the index is new."""
+        return Nodes(self.base, index if self.index is None else self.index[index], self._ids)
+
+    def block(self, rows: slice) -> Nodes:
+        """A contiguous run of these nodes."""
+        if self.index is None:
+            return Nodes(self.base[rows])
+        return Nodes(self.base, self.index[rows])
+
+    def kernel_with(self, others: Nodes) -> np.ndarray:
+        """Entries of a precomputed kernel between these nodes and others of the same base, as a new array."""
+        if self.index is None and others.index is None:
+            return np.array(self.base)
+        rows = np.arange(len(self)) if self.index is None else self.index
+        cols = np.arange(len(others)) if others.index is None else others.index
+        return np.asarray(self.base[np.ix_(rows, cols)])
+
+
+def _as_slice(index: np.ndarray) -> np.ndarray | slice:
+    """A slice where the index is a contiguous run, so that NumPy can give a view."""
+    if len(index) and index[-1] - index[0] == len(index) - 1 and np.all(np.diff(index) == 1):
+        return slice(int(index[0]), int(index[-1]) + 1)
+    return index

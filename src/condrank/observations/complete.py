@@ -1,0 +1,100 @@
+"""A relation known for every ordered pair of nodes: a dense array, or a sparse one whose unstored entries are zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank._blocks import row_blocks
+
+
+class Complete:
+    """The n×m label matrix Y, each ordered pair observed exactly once.
+
+    Parameters
+    ----------
+    Y : ndarray or scipy sparse array of shape (n, m)
+        Finite labels, floating point; not copied.
+    """
+
+    is_complete = True
+
+    def __init__(self, Y: Any):
+        self.Y = Y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of starting and of ending nodes."""
+        return self.Y.shape
+
+    @property
+    def n_edges(self) -> int:
+        """All of them: n·m."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Floating type of the labels."""
+        return self.Y.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.Y.data.nbytes + self.Y.indices.nbytes if sparse.issparse(self.Y) else self.Y.nbytes
+
+    def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
+        """ZᵀYZ' for node coordinates Z (n, r) and Z' (m, r'): two matrix products, O(nmr' + nrr')."""
+        Y = self.Y if self.Y.dtype == Z.dtype else self.Y.astype(Z.dtype)
+        return np.asarray(Z.T @ _dense(Y @ Z_objects))
+
+    def row_sums(self) -> np.ndarray:
+        """Y1, the sum of each row's labels, in double precision."""
+        return np.asarray(self.Y.sum(axis=1, dtype=np.float64)).ravel()
+
+    def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Complete:
+        """The relation among some starting and some ending nodes; the labels are copied."""
+        return Complete(self.Y[rows][:, cols])
+
+    def transpose(self) -> Complete:
+        """Every edge turned round; a view."""
+        return Complete(self.Y.T)
+
+    def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
+        """Labels of a block of rows."""
+        return _dense(self.Y[rows])
+
+    def disagreement(self, sign: int, offset: float = 0.0) -> float:
+        """Largest |(y_ij - offset) - sign (y_ji - offset)|. O(n²), in blocks that fit the cache."""
+        if sparse.issparse(self.Y):
+            # A pair of unstored zeros disagrees by |offset - sign·offset|, the shift of every other pair.
+            shift = offset - sign * offset
+            difference = sparse.csr_array(self.Y - sign * self.Y.T)
+            unstored = abs(shift) if difference.nnz < self.n_edges else 0.0
+            return max(float(np.abs(difference.data - shift).max(initial=0.0)), unstored)
+        worst = 0.0
+        shift = offset - sign * offset
+        for rows in row_blocks(len(self.Y), row_size=1, budget=512):
+            for cols in row_blocks(rows.stop, row_size=1, budget=512):
+                difference = self.Y[rows, cols] - sign * self.Y[cols, rows].T
+                difference -= shift
+                worst = max(worst, float(difference.max(initial=0.0)), -float(difference.min(initial=0.0)))
+        return worst
+
+    def extremes(self) -> tuple[float, float]:
+        """Smallest and largest label."""
+        return float(self.Y.min()), float(self.Y.max())
+
+    def count_loops(self) -> int:
+        """Every node's loop is observed."""
+        return min(self.shape)
+
+    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every pair is observed: m in each row, n in each column."""
+        n, m = self.shape
+        return np.full(n, m), np.full(m, n)
+
+
+def _dense(M: Any) -> np.ndarray:
+    return M.toarray() if sparse.issparse(M) else np.asarray(M)

@@ -1,0 +1,157 @@
+"""A relation known for some pairs only: edge lists, matrices with holes, repeated and weighted edges."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+
+class Edges:
+    """Observed edges, sorted by starting node, each distinct pair once.
+
+    Repeated edges of a pair are merged into their weighted mean with the sum of their weights, which leaves every
+    squared loss unchanged up to a constant. An edge of weight zero is not observed.
+
+    Parameters
+    ----------
+    sources, targets : ndarray of int, shape (n_edges,)
+        Starting and ending nodes.
+    values : ndarray of shape (n_edges,)
+        Labels, finite.
+    weights : ndarray of shape (n_edges,) or None
+        Weights ≥ 0; None means 1.
+    shape : (int, int)
+        Number of starting and of ending nodes.
+    repeats : ndarray of int, shape (n_edges,), or None
+        How many edges each entry already stands for; None: one.
+
+    Attributes
+    ----------
+    indptr, indices : ndarray
+        Compressed sparse rows: the ending nodes of row i are ``indices[indptr[i]:indptr[i + 1]]``, ascending.
+    values, weights : ndarray of shape (n_pairs,)
+        Label and weight of each distinct pair.
+    """
+
+    def __init__(
+        self,
+        sources: np.ndarray,
+        targets: np.ndarray,
+        values: np.ndarray,
+        weights: np.ndarray | None,
+        shape: tuple[int, int],
+        repeats: np.ndarray | None = None,
+    ):
+        if weights is None:
+            weights = np.ones(len(values), dtype=values.dtype)
+        elif not weights.all():
+            seen = weights > 0
+            sources, targets, values, weights = sources[seen], targets[seen], values[seen], weights[seen]
+            repeats = None if repeats is None else repeats[seen]
+        self.shape = shape
+        key = sources.astype(np.int64) * shape[1] + targets
+        if np.any(key[1:] <= key[:-1]):
+            key, pair = np.unique(key, return_inverse=True)
+            total = np.bincount(pair, weights=weights, minlength=len(key))
+            mean = np.bincount(pair, weights=weights * values.astype(np.float64), minlength=len(key)) / total
+            values, weights = mean.astype(values.dtype), total.astype(values.dtype)
+            repeats = np.bincount(pair, weights=repeats, minlength=len(key)).astype(np.int64)
+        self.values, self.weights, self.repeats = values, weights, repeats
+        self.indices = key % shape[1]
+        self.indptr = np.searchsorted(key, np.arange(shape[0] + 1, dtype=np.int64) * shape[1])
+
+    @classmethod
+    def from_holes(cls, Y: np.ndarray) -> Edges:
+        """The entries of a matrix that are not NaN."""
+        sources, targets = np.nonzero(~np.isnan(Y))
+        return cls(sources, targets, Y[sources, targets], None, Y.shape)
+
+    @classmethod
+    def from_stored(cls, Y: sparse.sparray) -> Edges:
+        """The stored entries of a sparse matrix, stored zeros included."""
+        stored = sparse.coo_array(Y)
+        return cls(stored.row, stored.col, stored.data, None, stored.shape)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of observed edges, repeated ones counted each time."""
+        return self.n_pairs if self.repeats is None else int(self.repeats.sum())
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of distinct pairs observed."""
+        return len(self.values)
+
+    @property
+    def is_complete(self) -> bool:
+        """Every ordered pair exactly once, all with the same weight of one."""
+        n_all = self.shape[0] * self.shape[1]
+        return self.n_edges == n_all == self.n_pairs and bool((self.weights == 1).all())
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Floating type of the labels."""
+        return self.values.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.values.nbytes + self.weights.nbytes + self.indices.nbytes + self.indptr.nbytes
+
+    @property
+    def sources(self) -> np.ndarray:
+        """Starting node of each distinct pair."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+
+    def matrix(self, entries: np.ndarray) -> sparse.csr_array:
+        """An n×m sparse array with one of ``entries`` for each distinct pair; the structure is shared."""
+        return sparse.csr_array((entries, self.indices, self.indptr), shape=self.shape)
+
+    def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Edges:
+        """The edges among some starting and some ending nodes; repeated edges stay merged."""
+        # Edge numbers travel as the data of a sparse array (from 1, as a stored zero might be dropped).
+        number = self.matrix(np.arange(1, self.n_pairs + 1))[rows][:, cols]
+        coo = sparse.coo_array(number)
+        edge = coo.data - 1
+        repeats = None if self.repeats is None else self.repeats[edge]
+        return Edges(coo.row, coo.col, self.values[edge], self.weights[edge], number.shape, repeats)
+
+    def transpose(self) -> Edges:
+        """Every edge turned round."""
+        order = np.lexsort((self.sources, self.indices))
+        sources, targets = self.indices[order], self.sources[order]
+        repeats = None if self.repeats is None else self.repeats[order]
+        return Edges(sources, targets, self.values[order], self.weights[order], self.shape[::-1], repeats)
+
+    def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
+        """Labels of a block of rows; NaN where nothing was observed."""
+        start, stop, _ = rows.indices(self.shape[0])
+        block = np.full((max(0, stop - start), self.shape[1]), np.nan, dtype=self.dtype)
+        edges = slice(self.indptr[start], self.indptr[max(start, stop)])
+        block[self.sources[edges] - start, self.indices[edges]] = self.values[edges]
+        return block
+
+    def disagreement(self, sign: int, offset: float = 0.0) -> float:
+        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed both ways. O(n_pairs log n_pairs)."""
+        m = self.shape[1]
+        key = self.sources * m + self.indices
+        turned = self.indices * m + self.sources
+        place = np.searchsorted(key, turned)
+        both = place < len(key)
+        both[both] = key[place[both]] == turned[both]
+        difference = (self.values[both] - offset) - sign * (self.values[place[both]] - offset)
+        return float(np.abs(difference).max(initial=0.0))
+
+    def extremes(self) -> tuple[float, float]:
+        """Smallest and largest label."""
+        if self.n_pairs == 0:
+            return 0.0, 0.0
+        return float(self.values.min()), float(self.values.max())
+
+    def count_loops(self) -> int:
+        """Number of nodes whose loop is observed."""
+        return int(np.count_nonzero(self.sources == self.indices))
+
+    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """Number of distinct pairs observed in each row and in each column."""
+        return np.diff(self.indptr), np.bincount(self.indices, minlength=self.shape[1])

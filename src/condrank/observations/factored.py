@@ -1,0 +1,173 @@
+"""A relation known for every pair through factors, Y = A S Bᵀ: classes, taxonomies, low rank. Y is never built."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+class Factored:
+    """The complete relation Y = A S Bᵀ.
+
+    Parameters
+    ----------
+    A, B : ndarray or scipy sparse array of shapes (n, k) and (m, l)
+        Factors of the starting and of the ending nodes, for example one column per class with a one for its members.
+    S : ndarray of shape (k, l)
+        Value of the relation between factors, for example between classes.
+    """
+
+    is_complete = True
+
+    def __init__(self, A: Any, S: np.ndarray, B: Any):
+        self.A, self.S, self.B = A, S, B
+
+    @classmethod
+    def from_classes(cls, labels: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype) -> Factored:
+        """Relation S[class of v, class of v'], classes in the order of ``np.unique``; S is the identity by default."""
+        classes, members = np.unique(labels, return_inverse=True)
+        if similarity is None:
+            similarity = np.eye(len(classes), dtype=dtype)
+        S = np.asarray(similarity, dtype=dtype)
+        if S.shape != (len(classes), len(classes)):
+            raise ValueError(
+                f"similarity must have one row and one column for each of the {len(classes)} classes, "
+                f"got shape {S.shape}"
+            )
+        if not np.isfinite(S).all():
+            raise ValueError("similarity must be finite, got NaN or infinity")
+        A = _members(members.ravel(), len(classes), dtype)
+        return cls(A, S, A)
+
+    @classmethod
+    def from_taxonomy(cls, paths: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype) -> Factored:
+        """Relation by the number of leading levels that two nodes share in a tree.
+
+        ``paths`` (n, levels) names each node's class on each level, from the root down. ``similarity`` (levels + 1,)
+        gives the relation's value for 0, 1, … shared levels; the number itself by default.
+        """
+        levels = paths.shape[1]
+        values = np.arange(levels + 1, dtype=dtype) if similarity is None else np.asarray(similarity, dtype=dtype)
+        if values.shape != (levels + 1,):
+            raise ValueError(
+                f"similarity of a taxonomy of {levels} levels must give {levels + 1} values, for 0 to {levels} "
+                f"shared levels, got shape {values.shape}"
+            )
+        # Level by level, a class is a distinct prefix; sharing one more prefix adds one more step of the value.
+        n = len(paths)
+        prefix = np.zeros(n, dtype=np.intp)
+        blocks, steps = [_members(prefix, 1, dtype)], [values[:1]]
+        for level in range(levels):
+            _, name = np.unique(paths[:, level], return_inverse=True)
+            _, prefix = np.unique(prefix * (name.max(initial=0) + 1) + name.ravel(), return_inverse=True)
+            n_classes = int(prefix.max(initial=-1)) + 1
+            blocks.append(_members(prefix.ravel(), n_classes, dtype))
+            steps.append(np.full(n_classes, values[level + 1] - values[level], dtype=dtype))
+        if values[0] == 0:
+            blocks, steps = blocks[1:], steps[1:]
+        A = sparse.csr_array(sparse.hstack(blocks, format="csr"))
+        return cls(A, np.diag(np.concatenate(steps)), A)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of starting and of ending nodes."""
+        return self.A.shape[0], self.B.shape[0]
+
+    @property
+    def n_edges(self) -> int:
+        """All of them: n·m."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Floating type of the labels."""
+        return self.S.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        held = {id(M): M for M in (self.A, self.B)}
+        return self.S.nbytes + sum((M.data if sparse.issparse(M) else M).nbytes for M in held.values())
+
+    def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
+        """ZᵀYZ' = (AᵀZ)ᵀ S (BᵀZ'). O(nr + kr²) for classes; never n×m."""
+        left = _sums(self.A, Z)
+        right = left if self.B is self.A and Z_objects is Z else _sums(self.B, Z_objects)
+        return left.T @ (self.S.astype(left.dtype, copy=False) @ right)
+
+    def row_sums(self) -> np.ndarray:
+        """Y1 = A S (Bᵀ1), in double precision. O(nk) or the number of stored entries of A."""
+        return np.asarray(
+            self.A @ (self.S.astype(np.float64) @ np.asarray(self.B.sum(axis=0), dtype=np.float64).ravel())
+        )
+
+    def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Factored:
+        """The relation among some starting and some ending nodes: the same S, fewer rows of A and B."""
+        A = self.A[rows]
+        same = self.B is self.A and rows is cols
+        return Factored(A, self.S, A if same else self.B[cols])
+
+    def transpose(self) -> Factored:
+        """Every edge turned round: B Sᵀ Aᵀ."""
+        return Factored(self.B, self.S.T, self.A)
+
+    def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
+        """Labels of a block of rows."""
+        left = self.A[rows] @ self.S
+        return np.asarray((self.B @ left.T).T)
+
+    def disagreement(self, sign: int, offset: float = 0.0) -> float:
+        """Largest disagreement when both sides have the same factors; its root mean square otherwise. O(k²)."""
+        if self.B is self.A:
+            if offset == 0.0:
+                return float(np.abs(self.S - sign * self.S.T).max(initial=0.0))
+            return float(np.abs(self.S - sign * self.S.T - (offset - sign * offset)).max(initial=0.0))
+        AA, BB, BA = (_dense64(M) for M in (self.A.T @ self.A, self.B.T @ self.B, self.B.T @ self.A))
+        S = self.S.astype(np.float64)
+        square = np.sum((S @ BB @ S.T) * AA)
+        cross = np.sum((S @ BA @ S) * BA.T)
+        shift = offset - sign * offset
+        total = self.row_sums().sum() * (1 - sign)
+        energy = 2 * square - 2 * sign * cross - 2 * shift * total + shift**2 * self.n_edges
+        # The difference of two equal energies leaves rounding noise, not a disagreement.
+        noise = 1e-12 * max(square, 1e-300)
+        return float(np.sqrt(energy / max(self.n_edges, 1))) if energy > noise else 0.0
+
+    def extremes(self) -> tuple[float, float]:
+        """Bounds of the labels: of S for classes, of a block of rows otherwise."""
+        if _one_hot(self.A) and _one_hot(self.B):
+            return float(self.S.min()), float(self.S.max())
+        some = self.to_dense(slice(0, max(1, 2**22 // max(1, self.shape[1]))))
+        return float(some.min()), float(some.max())
+
+    def count_loops(self) -> int:
+        """Every node's loop is observed."""
+        return min(self.shape)
+
+    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every pair is observed: m in each row, n in each column."""
+        n, m = self.shape
+        return np.full(n, m), np.full(m, n)
+
+
+def _members(member: np.ndarray, n_classes: int, dtype: np.dtype) -> sparse.csr_array:
+    """n×k array with a one where a node belongs to a class."""
+    n = len(member)
+    return sparse.csr_array((np.ones(n, dtype=dtype), member, np.arange(n + 1)), shape=(n, n_classes))
+
+
+def _sums(A: Any, Z: Any) -> np.ndarray:
+    """AᵀZ in Z's precision."""
+    A = A if A.dtype == Z.dtype else A.astype(Z.dtype)
+    product = A.T @ Z
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)
+
+
+def _dense64(M: Any) -> np.ndarray:
+    return np.asarray(M.toarray() if sparse.issparse(M) else M, dtype=np.float64)
+
+
+def _one_hot(A: Any) -> bool:
+    return sparse.issparse(A) and A.nnz == A.shape[0] and bool((A.data == 1).all())

@@ -1,0 +1,92 @@
+"""Rankings: the best objects for each conditioning node, found without holding all scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank.model import Model
+from condrank.nodes import Nodes
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The top objects for each conditioning node, best first.
+
+    Attributes
+    ----------
+    indices : ndarray of int, shape (n_queries, top)
+        Positions of the objects.
+    scores : ndarray of shape (n_queries, top)
+        Their scores, descending; equal scores are ordered by position.
+    ids : ndarray of shape (n_queries, top) or None
+        Their ids, where the objects have ids.
+    query_ids : ndarray of shape (n_queries,) or None
+        Ids of the conditioning nodes.
+    """
+
+    indices: np.ndarray
+    scores: np.ndarray
+    ids: np.ndarray | None = None
+    query_ids: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def to_frame(self) -> Any:
+        """A pandas table with one row per conditioning node and place: query, rank, object, score."""
+        import pandas as pd
+
+        n_queries, top = self.indices.shape
+        queries = np.arange(n_queries) if self.query_ids is None else self.query_ids
+        objects = self.indices if self.ids is None else self.ids
+        columns = {
+            "query": np.repeat(queries, top),
+            "rank": np.tile(np.arange(1, top + 1), n_queries),
+            "object": objects.ravel(),
+            "score": self.scores.ravel(),
+        }
+        return pd.DataFrame(columns)
+
+    def __str__(self) -> str:
+        names = self.indices if self.ids is None else self.ids
+        lines = []
+        for query in range(min(len(self), 5)):
+            name = query if self.query_ids is None else self.query_ids[query]
+            ranked = ", ".join(f"{o} ({s:.3g})" for o, s in zip(names[query], self.scores[query], strict=True))
+            lines.append(f"{name}: {ranked}")
+        if len(self) > 5:
+            lines.append(f"… and {len(self) - 5} more")
+        return "\n".join(lines)
+
+
+def rank_objects(model: Model, queries: Nodes | None, objects: Nodes | None, top: int, names: Nodes) -> Ranking:
+    """The ``top`` objects for each conditioning node; ``names`` are the objects' own ids. Scores are made in blocks."""
+    indices, scores = [], []
+    for _, block in model.blocks(queries, objects):
+        best = top_indices(block, top)
+        indices.append(best)
+        scores.append(np.take_along_axis(block, best, axis=1))
+    found = np.concatenate(indices)
+    ids = None if names.ids is None else names.ids[found]
+    return Ranking(found, np.concatenate(scores), ids, None if queries is None else queries.ids)
+
+
+def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
+    """Positions of the ``top`` largest entries of each row, best first, ties by position. O(m + top log top) a row."""
+    n_objects = scores.shape[1]
+    top = min(top, n_objects)
+    if top == n_objects:
+        return np.argsort(-scores, axis=1, kind="stable")
+    best = np.argpartition(scores, n_objects - top, axis=1)[:, n_objects - top :]
+    best.sort(axis=1)  # so that the stable sort below breaks ties by position
+    values = np.take_along_axis(scores, best, axis=1)
+    order = np.argsort(-values, axis=1, kind="stable")
+    best = np.take_along_axis(best, order, axis=1)
+    # Where the last place is tied with objects left out, the partition chose among them at will: choose by position.
+    last = np.take_along_axis(scores, best[:, -1:], axis=1)
+    for row in np.flatnonzero((scores >= last).sum(axis=1) > top):
+        best[row] = np.argsort(-scores[row], kind="stable")[:top]
+    return best

@@ -1,0 +1,41 @@
+"""The three relations of the paper as three projections Π of the r×r weight matrix W.
+
+ordinary: W free. symmetric: W = Wᵀ, so h(v, v') = h(v', v). reciprocal: W = -Wᵀ, so h(v, v') = -h(v', v).
+With the paper's ½ in the symmetric and reciprocal Kronecker kernels, λ means the same in all three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation type: ``sign`` is 0 (ordinary), +1 (symmetric) or -1 (reciprocal)."""
+
+    name: str
+    sign: int
+
+    def project(self, M: np.ndarray) -> np.ndarray:
+        """Π[M]: M itself, (M + Mᵀ)/2 or (M - Mᵀ)/2, written into M. O(r²)."""
+        if self.sign:
+            # NumPy buffers the overlap of M and its transpose, so this is safe in place.
+            M += self.sign * M.T
+            M *= 0.5
+        return M
+
+
+ORDINARY = Relation("ordinary", 0)
+SYMMETRIC = Relation("symmetric", +1)
+RECIPROCAL = Relation("reciprocal", -1)
+RELATIONS = {relation.name: relation for relation in (ORDINARY, SYMMETRIC, RECIPROCAL)}
+
+
+def get_relation(name: str) -> Relation:
+    """The relation of that name, or a ValueError that lists the names."""
+    try:
+        return RELATIONS[name]
+    except (KeyError, TypeError):
+        raise ValueError(f"relation must be one of {sorted(RELATIONS)}, got {name!r}") from None
