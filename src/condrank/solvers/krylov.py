@@ -1,0 +1,96 @@
+"""Krylov iterations on matrices: SciPy's conjugate gradients and BiCGSTAB, with a callback that can stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, bicgstab, cg
+
+Operator = Callable[[np.ndarray], np.ndarray]
+# Called after each iteration with its number and the iterate; True stops.
+Watch = Callable[[int, np.ndarray], bool]
+
+METHODS = {"cg": cg, "bicgstab": bicgstab}
+
+
+@dataclass(frozen=True)
+class Iterated:
+    """The last iterate of a Krylov method, and how it got there."""
+
+    x: np.ndarray
+    n_iter: int
+    converged: bool
+
+
+class _Stopped(Exception):
+    """Carries the iterate at which the callback asked to stop."""
+
+    def __init__(self, x: np.ndarray):
+        self.x = x
+
+
+def krylov(
+    apply: Operator,
+    rhs: np.ndarray,
+    *,
+    method: str = "cg",
+    precondition: Operator | None = None,
+    start: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    watch: Watch | None = None,
+) -> Iterated:
+    """Solve apply(x) = rhs for an array x of the shape of rhs, until ‖rhs - apply(x)‖ ≤ tol ‖rhs‖.
+
+    Parameters
+    ----------
+    apply : callable
+        Symmetric positive (semi-)definite for "cg".
+    rhs : ndarray
+        Any shape.
+    method : {"cg", "bicgstab"}
+        Conjugate gradients or BiCGSTAB (two products an iteration).
+    precondition : callable, optional
+        Approximate inverse of apply, symmetric positive definite.
+    start : ndarray, optional
+        First guess; zero by default.
+    tol : float
+        Relative residual; 0 runs all max_iter iterations.
+    max_iter : int
+        Most iterations.
+    watch : callable, optional
+        Called with the iteration's number and the iterate; stops if it returns True.
+    """
+    shape, size = rhs.shape, rhs.size
+    count = 0
+
+    def flat(operator: Operator) -> LinearOperator:
+        def product(x: np.ndarray) -> np.ndarray:
+            return operator(x.reshape(shape)).ravel()
+
+        return LinearOperator((size, size), matvec=product, dtype=rhs.dtype)  # pyright: ignore[reportCallIssue]
+
+    def after(x: np.ndarray) -> None:
+        nonlocal count
+        count += 1
+        if watch is not None and watch(count, x.reshape(shape)):
+            raise _Stopped(x.copy())
+
+    if not rhs.any():
+        return Iterated(np.zeros_like(rhs), 0, True)
+    try:
+        x, info = METHODS[method](
+            flat(apply),
+            rhs.ravel(),
+            x0=None if start is None else start.ravel(),
+            rtol=tol,
+            atol=0.0,
+            maxiter=max_iter,
+            M=None if precondition is None else flat(precondition),
+            callback=after,
+        )
+    except _Stopped as stopped:
+        return Iterated(stopped.x.reshape(shape), count, False)
+    return Iterated(x.reshape(shape), count, info == 0)
