@@ -48,6 +48,11 @@ class RelationGraph:
     True
     """
 
+    nodes: Nodes
+    objects: Nodes
+    relation: Observations
+    probabilities: bool | None
+
     def __init__(
         self,
         X: Any,
@@ -69,9 +74,14 @@ class RelationGraph:
         if relation.shape != expected:
             what = "nodes × nodes" if others is nodes else "nodes × objects"
             raise ValueError(f"Y must have shape {expected} ({what}), got {relation.shape}")
-        self.nodes, self.objects, self.relation = nodes, others, relation
-        self.probabilities = probabilities
+        vars(self).update(nodes=nodes, objects=others, relation=relation, probabilities=probabilities)
         return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a RelationGraph is immutable: make a new one instead of setting {name}")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise ValueError("a RelationGraph stands where nodes are expected as an array: pass their features")
 
     @classmethod
     def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
@@ -172,7 +182,7 @@ class RelationGraph:
         nodes, others = _check_domains(X, objects, ids, object_ids)
         A = check_features(A, "A")
         B = A if B is None else check_features(B, "B")
-        S = check_features(S, "S")
+        S = check_features(S.toarray() if sparse.issparse(S) else S, "S")
         if S.shape != (A.shape[1], B.shape[1]):
             raise ValueError(f"S must have shape {(A.shape[1], B.shape[1])} to fit A and B, got {S.shape}")
         return cls._of(nodes, others, Factored(A, S, B), None)
@@ -205,7 +215,7 @@ class RelationGraph:
     @cached_property
     def density(self) -> float:
         """Share of the ordered pairs that are observed."""
-        return float(self.relation.degrees()[0].sum() / (self.shape[0] * self.shape[1]))
+        return float(self.relation.degrees()[0].sum() / max(1, self.shape[0] * self.shape[1]))
 
     @property
     def is_complete(self) -> bool:
@@ -297,8 +307,6 @@ def _check_domains(X: Any, objects: Any, ids: Any, object_ids: Any) -> tuple[Nod
 
 def _check_nodes(X: Any, ids: Any, name: str, ids_name: str) -> Nodes:
     base = check_features(X, name)
-    if base.shape[0] == 0 or base.shape[1] == 0:
-        raise ValueError(f"{name} must have at least one node and one feature, got shape {base.shape}")
     return Nodes(base, None, None if ids is None else check_ids(ids, base.shape[0], ids_name))
 
 
@@ -306,7 +314,9 @@ def _observe(Y: Any, unstored: str, dtype: np.dtype) -> Observations:
     """The form of observations that fits a label matrix."""
     if sparse.issparse(Y):
         Y = sparse.csr_array(Y)
-        Y.sum_duplicates()
+        if not Y.has_canonical_format:
+            Y = Y.copy()  # the entries may be the caller's
+            Y.sum_duplicates()
         data = check_labels(Y.data, "Y", dtype)
         if np.isnan(data).any():
             raise ValueError("a sparse Y must not store NaN: leave entries that are not observed unstored")

@@ -121,13 +121,14 @@ def concordance_index(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = 
 def auc(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro", *, relevant: float = 0.0) -> Any:
     """Area under the ROC curve: ``concordance_index`` of binary relevances.
 
-    Objects with y > ``relevant`` are positive, all other observed ones negative. O(m log m) a query. Not defined for a query without a positive or without a negative object. "micro" pools
-    pairs of objects of the *same* query; scikit-learn's "micro" compares objects of different queries as well.
+    Objects with y > ``relevant`` are positive, all other observed ones negative. O(m log m) a query.
+    Not defined for a query without a positive or without a negative object. "micro" pools pairs of objects of
+    the *same* query; scikit-learn's "micro" compares objects of different queries as well.
 
     Examples
     --------
     >>> auc([[0, 0, 1, 1], [-1, 1, -1, -1]], [[0.1, 0.4, 0.35, 0.8], [1, 2, 3, 0]], average="macro")
-    0.7083333333333333
+    0.7083333333333334
     """
     _check_average(average, micro=True)
     relevance, scores = _validated(Y_true, Y_score)
@@ -151,7 +152,7 @@ def kendall_tau(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro
     told_apart = np.zeros_like(comparable)
     for rows in row_blocks(relevance.shape):
         told_apart[rows] = comparable_pairs(mark_unobserved(scores[rows], np.isnan(relevance[rows]), np.inf))
-    pairs = np.sqrt(comparable) * np.sqrt(told_apart)
+    pairs = np.sqrt(comparable.astype(np.float64) * told_apart)
     return _macro(_ratio(comparable - twice_wrong, pairs), average, "kendall_tau")
 
 
@@ -171,7 +172,7 @@ def ndcg(
     Examples
     --------
     >>> round(ndcg([3, 2, 0, 1], [4, 1, 3, 2], k=3), 4)
-    0.7348
+    0.735
     """
     _check_average(average, micro=False)
     _check_k(k)
@@ -185,7 +186,8 @@ def ndcg(
     if gain == "exponential" and highest > 1000:
         raise ValueError(f"Y_true must be at most 1000 for the exponential gain, got {highest:g}")
     discount = 1 / np.log2(2.0 + np.arange(relevance.shape[1]))
-    discount[k:] = 0
+    if k is not None:
+        discount[k:] = 0
     values = np.full(len(relevance), np.nan)
     for rows, ranked in ranked_blocks(relevance, scores):
         gains = np.exp2(ranked.relevance) - 1 if gain == "exponential" else ranked.relevance
@@ -276,9 +278,14 @@ def precision_at_k(
 
 MEASURES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        measure.__name__: measure
-        for measure in (rank_loss, concordance_index, auc, kendall_tau, ndcg)
-        + (mean_reciprocal_rank, average_precision, precision_at_k)
+        "rank_loss": rank_loss,
+        "concordance_index": concordance_index,
+        "auc": auc,
+        "kendall_tau": kendall_tau,
+        "ndcg": ndcg,
+        "mean_reciprocal_rank": mean_reciprocal_rank,
+        "average_precision": average_precision,
+        "precision_at_k": precision_at_k,
     }
 )
 """Measures by name, each called as ``measure(Y_true, Y_score)``. Higher is better for all but ``rank_loss``."""

@@ -11,7 +11,7 @@ from condrank.model import Model
 from condrank.nodes import Nodes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ranking:
     """The top objects for each conditioning node, best first.
 

@@ -20,6 +20,8 @@ def check_features(X: Any, name: str) -> Any:
     if X.ndim != 2:
         hint = "; a single node is one row: reshape it to (1, n_features)" if X.ndim == 1 else ""
         raise ValueError(f"{name} must be two-dimensional (nodes × features), got {X.ndim} dimension(s){hint}")
+    if 0 in X.shape:
+        raise ValueError(f"{name} must have at least one row and one column, got shape {X.shape}")
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numeric, got dtype {values.dtype}; encode text and categories first")
     if values.dtype not in (np.float32, np.float64):
@@ -77,6 +79,8 @@ def positions(given: Any, nodes: Nodes, name: str) -> np.ndarray:
     given = np.asarray(given)
     if given.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {given.shape}")
+    if len(given) == 0:
+        return np.zeros(0, dtype=np.int64)
     if nodes.ids is not None:
         place = {one: position for position, one in enumerate(nodes.ids.tolist())}
         found = np.fromiter((place.get(one, -1) for one in given.tolist()), dtype=np.int64, count=len(given))
@@ -116,9 +120,7 @@ def choose(index: Any, nodes: Nodes) -> np.ndarray:
         if len(index) and (index.min() < -n or index.max() >= n):
             raise IndexError(f"positions must lie within 0..{n - 1}, got {index.min()}..{index.max()}")
         return np.where(index < 0, index + n, index)
-    if len(index) == 0:
-        return np.zeros(0, dtype=np.intp)
-    if nodes.ids is None:
+    if nodes.ids is None and len(index):
         raise IndexError(f"the nodes have no ids: index them by position, got dtype {index.dtype}")
     try:
         return positions(index, nodes, "index")

@@ -20,7 +20,7 @@ class Coordinates(Protocol):
     Attributes
     ----------
     sigma : ndarray of shape (r,)
-        The diagonal of ZᵀZ, descending, positive.
+        The diagonal of ZᵀZ, ascending, positive.
     ones : ndarray of shape (r,)
         b = Zᵀ1.
     outside : float

@@ -70,7 +70,8 @@ class ExactKernel:
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The kernel between nodes and others; None: the training nodes."""
-        nodes, others = nodes or self.nodes, others or self.nodes
+        nodes = self.nodes if nodes is None else nodes
+        others = self.nodes if others is None else others
         if not self.kernel.is_precomputed:
             for given in (nodes, others):
                 _check_columns(given, self.nodes.base.shape[1], "features, as the training nodes have")
@@ -116,6 +117,9 @@ def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Divide and conquer (evd) was the fastest LAPACK driver at every size measured (docs/decisions.md); its workspace
     is counted in 32-bit integers, so beyond 32,000 rows the driver of relatively robust representations takes over.
     """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(K.sum()) and not np.isfinite(K).all():
+            raise ValueError("the kernel values of the nodes overflow; scale the features (or the kernel) down")
     driver = "evd" if len(K) <= 32_000 else "evr"
     # The transpose of a C-ordered symmetric matrix is the same matrix in the order that LAPACK overwrites in place.
     return linalg.eigh(K.T, driver=driver, overwrite_a=True, check_finite=False)

@@ -50,9 +50,8 @@ class Nodes:
 
     def block(self, rows: slice) -> Nodes:
         """A contiguous run of these nodes."""
-        if self.index is None:
-            return Nodes(self.base[rows])
-        return Nodes(self.base, self.index[rows])
+        start, stop, _ = rows.indices(len(self))
+        return self.take(np.arange(start, stop))
 
     def kernel_with(self, others: Nodes) -> np.ndarray:
         """Entries of a precomputed kernel between these nodes and others of the same base, as a new array."""

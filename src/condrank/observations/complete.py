@@ -84,6 +84,8 @@ class Complete:
 
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest label."""
+        if self.n_edges == 0:
+            return 0.0, 0.0
         return float(self.Y.min()), float(self.Y.max())
 
     def count_loops(self) -> int:

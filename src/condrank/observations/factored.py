@@ -49,6 +49,8 @@ class Factored:
         gives the relation's value for 0, 1, … shared levels; the number itself by default.
         """
         levels = paths.shape[1]
+        if levels == 0:
+            raise ValueError(f"labels of a taxonomy must have at least one level, got shape {paths.shape}")
         values = np.arange(levels + 1, dtype=dtype) if similarity is None else np.asarray(similarity, dtype=dtype)
         if values.shape != (levels + 1,):
             raise ValueError(
@@ -119,16 +121,19 @@ class Factored:
         return np.asarray((self.B @ left.T).T)
 
     def disagreement(self, sign: int, offset: float = 0.0) -> float:
-        """Largest disagreement when both sides have the same factors; its root mean square otherwise. O(k²)."""
+        """Largest disagreement between classes, O(k²); for other factors its root mean square, O(nk² + k³)."""
+        shift = offset - sign * offset
         if self.B is self.A:
-            if offset == 0.0:
-                return float(np.abs(self.S - sign * self.S.T).max(initial=0.0))
-            return float(np.abs(self.S - sign * self.S.T - (offset - sign * offset)).max(initial=0.0))
+            S = self._present()
+            difference = S - sign * S.T
+            if shift == 0 and not difference.any():
+                return 0.0
+            if _one_hot(self.A):
+                return float(np.abs(difference - shift).max(initial=0.0))
         AA, BB, BA = (_dense64(M) for M in (self.A.T @ self.A, self.B.T @ self.B, self.B.T @ self.A))
         S = self.S.astype(np.float64)
         square = np.sum((S @ BB @ S.T) * AA)
         cross = np.sum((S @ BA @ S) * BA.T)
-        shift = offset - sign * offset
         total = self.row_sums().sum() * (1 - sign)
         energy = 2 * square - 2 * sign * cross - 2 * shift * total + shift**2 * self.n_edges
         # The difference of two equal energies leaves rounding noise, not a disagreement.
@@ -136,11 +141,18 @@ class Factored:
         return float(np.sqrt(energy / max(self.n_edges, 1))) if energy > noise else 0.0
 
     def extremes(self) -> tuple[float, float]:
-        """Bounds of the labels: of S for classes, of a block of rows otherwise."""
+        """Smallest and largest label: of S for classes, of a block of rows otherwise."""
+        if self.n_edges == 0:
+            return 0.0, 0.0
         if _one_hot(self.A) and _one_hot(self.B):
-            return float(self.S.min()), float(self.S.max())
+            S = self._present()
+            return float(S.min()), float(S.max())
         some = self.to_dense(slice(0, max(1, 2**22 // max(1, self.shape[1]))))
         return float(some.min()), float(some.max())
+
+    def _present(self) -> np.ndarray:
+        """S between the factors that some node has: after `take`, some classes may have no member."""
+        return self.S[np.ix_(_used(self.A), _used(self.B))]
 
     def count_loops(self) -> int:
         """Every node's loop is observed."""
@@ -170,4 +182,9 @@ def _dense64(M: Any) -> np.ndarray:
 
 
 def _one_hot(A: Any) -> bool:
-    return sparse.issparse(A) and A.nnz == A.shape[0] and bool((A.data == 1).all())
+    return sparse.issparse(A) and bool((np.diff(A.indptr) == 1).all() and (A.data == 1).all())
+
+
+def _used(A: Any) -> np.ndarray:
+    """Columns of a sparse A with a stored entry; all columns of a dense one."""
+    return np.unique(A.indices) if sparse.issparse(A) else np.arange(A.shape[1])

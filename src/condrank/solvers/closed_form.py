@@ -11,6 +11,7 @@ where L is the identity (regression) or subtracts each row's mean (ranking), is
 
 with a vector w that costs O(r²) for the ordinary relation and one r×r Cholesky factorisation for the other two.
 The paper has the first two of these six and states that no efficient closed form is known for the others.
+The same inverse, applied to any right-hand side R, preconditions the iteration on incomplete graphs.
 """
 
 from __future__ import annotations
@@ -68,67 +69,96 @@ class ClosedForm:
             if prior_weight:
                 # τ(diag(σ²) - (σb)bᵀ/m): the second term joins the row sums.
                 sums = sums - prior_weight * rows.sigma * rows.ones
-            _subtract_outer(G, sums / cols.n_nodes, cols.ones)
+            sums = sums / cols.n_nodes
+            for block in row_blocks(*G.shape):
+                G[block] -= np.multiply.outer(sums[block], cols.ones)
         if prior_weight:
             np.einsum("ii->i", G)[:] -= prior_weight * rows.sigma**2
         return G
 
     def solve(self, alpha: float) -> np.ndarray:
         """W (r, r') for one λ. Takes two r×r' arrays (three for W = ±Wᵀ ranking), one of them the result."""
-        inverse = np.multiply.outer(self.rows.sigma, self.cols.sigma)
-        inverse += alpha
-        np.reciprocal(inverse, out=inverse)  # 1/D, which becomes W
-        w = self._correction(inverse, alpha) if self.loss == "ranking" else None
-        for block in row_blocks(*inverse.shape):
-            if w is None:
-                inverse[block] *= self.R[block]
-            else:
-                inverse[block] *= self.R[block] + self._projected_outer(w, block)
-        return inverse
+        inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
+        return inverse(self.R, centred=True, overwrite=True)
 
-    def _correction(self, inverse: np.ndarray, alpha: float) -> np.ndarray:
-        """The vector w of the ranking loss, from ``inverse`` = 1/D. Nothing in it cancels as λ goes to 0.
+
+class CompleteInverse:
+    """The inverse of W ↦ Π[Zᵀ L(Z W Zᵀ) Z] + λW on a complete graph, for one λ.
+
+    Parameters are those of `ClosedForm`. Holds 1/D and, for symmetric and reciprocal ranking, one Cholesky factor;
+    applying it costs O(rr').
+    """
+
+    def __init__(self, relation: Relation, loss: str, rows: Coordinates, cols: Coordinates, alpha: float):
+        self.relation, self.loss, self.rows, self.cols, self.alpha = relation, loss, rows, cols, alpha
+        inverse = np.multiply.outer(rows.sigma, cols.sigma)
+        inverse += alpha
+        self.inverse = np.reciprocal(inverse, out=inverse)  # 1/D
+        if loss == "ranking":
+            # λ/D lies in (0, 1]: sums over it never cancel, where sums over σσᵀ/D = 1 - λ/D would.
+            self.x = cols.ones / cols.sigma
+            self.u = alpha * (self.inverse @ (cols.ones * self.x))
+            if relation.sign:
+                self.factor = self._coupled_factor()
+
+    def __call__(self, R: np.ndarray, *, centred: bool = False, overwrite: bool = False) -> np.ndarray:
+        """W for a right-hand side R = Π[R].
+
+        ``centred`` says that R came from labels whose rows sum to zero, which spares it a cancellation;
+        ``overwrite`` gives the memory of 1/D to the result, after which the inverse is spent.
+        """
+        w = self._correction(R, centred) if self.loss == "ranking" else None
+        W = self.inverse if overwrite else np.empty_like(self.inverse)
+        for block in row_blocks(*W.shape):
+            numerator = R[block] if w is None else R[block] + self._projected_outer(w, block)
+            np.multiply(self.inverse[block], numerator, out=W[block])
+        return W
+
+    def _correction(self, R: np.ndarray, centred: bool) -> np.ndarray:
+        """The vector w of the ranking loss. Nothing in it cancels as λ goes to 0.
 
         Ordinary: w = σ c / (ω + u) with c = (R/D) b and u = (λ/D)(b²/σ). As σσᵀ/D = 1 - λ/D, σ c is also
-        Rx - (R λ/D) x with x = b/σ, and Rx = 0 where 1 lies in the span of Z, as the rows of YC sum to zero.
+        Rx - (R λ/D) x with x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero.
         """
-        g, b = self.cols.sigma, self.cols.ones
-        x = b / g
-        u = alpha * (inverse @ (b * x))
-        damped = alpha * np.einsum("ij,ij,j->i", self.R, inverse, x)
+        vanishes = centred and self.cols.outside == 0.0
+        damped = self.alpha * np.einsum("ij,ij,j->i", R, self.inverse, self.x)
         if self.relation.sign:
-            return self._coupled_correction(inverse, alpha, x, u, damped)
-        left_over = self.R @ x if self.cols.outside else 0.0
-        return (left_over - damped) / (self.cols.outside + u)
+            return self._coupled_correction(R @ self.x, damped, vanishes)
+        left = -damped if vanishes else R @ self.x - damped
+        return left / (self.cols.outside + self.u)
 
-    def _coupled_correction(
-        self, inverse: np.ndarray, alpha: float, x: np.ndarray, u: np.ndarray, damped: np.ndarray
-    ) -> np.ndarray:
-        """Both rows and columns of W = ±Wᵀ are corrected by one vector, w = q T⁻¹ f with q = √σ and f = q c.
+    def _coupled_factor(self) -> tuple[np.ndarray, bool]:
+        """Cholesky factor of T (reciprocal) or of B = T + ½ppᵀ (symmetric), for W = ±Wᵀ.
 
-        T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb) is written with p = b/q as
+        Both rows and columns of W are corrected by one vector, w = q T⁻¹ q c with q = √σ and
+        T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb), which is written with p = b/q as
         ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite.
         """
-        sign, n, omega = self.relation.sign, self.cols.n_nodes, self.cols.outside
-        q = np.sqrt(self.cols.sigma)
-        p = q * x
-        Rx = self.R @ x
-        f = (Rx - damped) / q
-        T = inverse * (0.5 * sign * alpha * p)
+        sign = self.relation.sign
+        p = np.sqrt(self.cols.sigma) * self.x
+        T = self.inverse * (0.5 * sign * self.alpha * p)
         T *= p[:, None]
-        np.einsum("ii->i", T)[:] += 0.5 * (n + omega + u)
+        np.einsum("ii->i", T)[:] += 0.5 * (self.cols.n_nodes + self.cols.outside + self.u)
         if sign < 0:
             for block in row_blocks(*T.shape):
                 T[block] += np.multiply.outer(0.5 * p[block], p)
-            factor = linalg.cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
-            return q * linalg.cho_solve(factor, f, check_finite=False)
+        return linalg.cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
+
+    def _coupled_correction(self, Rx: np.ndarray, damped: np.ndarray, vanishes: bool) -> np.ndarray:
+        """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
+        n, omega = self.cols.n_nodes, self.cols.outside
+        q = np.sqrt(self.cols.sigma)
+        f = (Rx - damped) / q
+        if self.relation.sign < 0:
+            return q * linalg.cho_solve(self.factor, f, check_finite=False)
         # Symmetric: T = B - ½ppᵀ is nearly singular along p when λ is small and 1 lies in the span of Z. As
         # Bp = ½(n + ω)p + p∘u, the numerator pᵀB⁻¹f and the denominator 1 - ½pᵀB⁻¹p of the rank-one update have
         # forms that do not cancel; and pᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 for 1 in the span.
-        factor = linalg.cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
-        Bf, Bv = linalg.cho_solve(factor, np.column_stack([f, p * u]), check_finite=False).T
-        pf = (x @ Rx if omega else 0.0) - x @ damped
-        pBf = 2 / (n + omega) * (pf - (p * u) @ Bf)
+        p = q * self.x
+        v = p * self.u
+        Bf, Bv = linalg.cho_solve(self.factor, np.column_stack([f, v]), check_finite=False).T
+        pf = (0.0 if vanishes else self.x @ Rx) - self.x @ damped
+        pBf = 2 / (n + omega) * (pf - v @ Bf)
         gap = (2 * omega + p @ Bv) / (n + omega)
         return q * (Bf + (p - Bv) * (pBf / gap / (n + omega)))
 
@@ -140,9 +170,3 @@ class ClosedForm:
             outer += self.relation.sign * np.multiply.outer(b[block], w)
             outer *= 0.5
         return outer
-
-
-def _subtract_outer(G: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """G -= x yᵀ, a block of rows at a time."""
-    for block in row_blocks(*G.shape):
-        G[block] -= np.multiply.outer(x[block], y)
