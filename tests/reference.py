@@ -1,7 +1,8 @@
-"""The naive twins: they build the whole edge kernel and solve it as one dense system, exactly as the paper states it."""
+"""The naive twins: they build the whole edge kernel and solve it as one dense system, as the paper states it."""
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 
 SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}
@@ -95,3 +96,46 @@ def naive_observed(K, Y, alpha, **options):
     """`naive_scores` with the entries of Y that are not NaN observed."""
     sources, targets = np.nonzero(~np.isnan(Y))
     return naive_scores(K, sources, targets, Y[sources, targets], alpha, **options)
+
+
+def kernel_values(kernel, X, X_other, gamma=None, degree=3, coef0=1):
+    """Node kernel values from their formulas, one pair at a time."""
+    gamma = 1 / X.shape[1] if gamma is None else gamma
+    of_pair = {
+        "linear": lambda x, y: x @ y,
+        "rbf": lambda x, y: np.exp(-gamma * np.sum((x - y) ** 2)),
+        "poly": lambda x, y: (gamma * (x @ y) + coef0) ** degree,
+        "cosine": lambda x, y: x @ y / np.sqrt((x @ x) * (y @ y)),
+        "laplacian": lambda x, y: np.exp(-gamma * np.sum(np.abs(x - y))),
+    }
+    pair = kernel if callable(kernel) else of_pair[kernel]
+    return np.array([[pair(x, y) for y in X_other] for x in X])
+
+
+def exact_array(values):
+    """An array of multiple-precision numbers, from floats or from such numbers."""
+    return np.vectorize(mpmath.mpf, otypes=[object])(values)
+
+
+def exact_complete(K, Y, alpha, *, relation="ordinary", loss="ranking", K_queries, K_objects):
+    """`naive_complete` in 40-digit arithmetic, for λ so small that the double-precision twin loses its digits."""
+    with mpmath.workdps(40):
+        K, K_queries, K_objects = (exact_array(values) for values in (K, K_queries, K_objects))
+        n = len(K)
+        s, t = (grid.ravel() for grid in np.meshgrid(range(n), range(n), indexing="ij"))
+        q, o = (grid.ravel() for grid in np.meshgrid(range(len(K_queries)), range(len(K_objects)), indexing="ij"))
+        train = edge_kernel(K[np.ix_(s, s)], K[np.ix_(t, t)], K[np.ix_(s, t)], K[np.ix_(t, s)], relation)
+        new = edge_kernel(
+            K_queries[np.ix_(q, s)], K_objects[np.ix_(o, t)], K_queries[np.ix_(q, t)], K_objects[np.ix_(o, s)], relation
+        )
+        y = exact_array(Y).ravel()
+        if loss == "ranking":
+            # L projects, so (L G L + λ) a = L y gives a = L a; both sides of G lose the mean over each node's edges.
+            train, y = train.reshape(n, n, n, n), y.reshape(n, n)
+            train = train - train.sum(axis=1, keepdims=True) / n
+            train = (train - train.sum(axis=3, keepdims=True) / n).reshape(n * n, n * n)
+            y = (y - y.sum(axis=1, keepdims=True) / n).ravel()
+        train = train + np.diag(exact_array(np.full(n * n, float(alpha))))
+        a = mpmath.lu_solve(mpmath.matrix(train.tolist()), mpmath.matrix(y.tolist()))
+        scores = new @ np.array(list(a), dtype=object)
+        return scores.astype(float).reshape(len(K_queries), len(K_objects))

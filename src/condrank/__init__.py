@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from condrank._version import __version__
 
 if TYPE_CHECKING:
-    from condrank import datasets, diagnosis, metrics
+    from condrank import baselines, datasets, diagnosis, metrics
     from condrank.diagnosis import diagnose
     from condrank.estimators import ConditionalRanker
     from condrank.graph import RelationGraph
@@ -26,13 +26,14 @@ _HOME = {
     "Ranking": "condrank.ranking",
     "diagnose": "condrank.diagnosis",
 }
-_MODULES = ("datasets", "diagnosis", "metrics")
+_MODULES = ("baselines", "datasets", "diagnosis", "metrics")
 
 __all__ = [
     "ConditionalRanker",
     "Ranking",
     "RelationGraph",
     "__version__",
+    "baselines",
     "datasets",
     "diagnose",
     "diagnosis",

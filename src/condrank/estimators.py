@@ -5,40 +5,38 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 
-from condrank.exceptions import RelationWarning
+from condrank.early_stopping import HeldOut, hold_out
 from condrank.graph import RelationGraph
-from condrank.metrics import pair_counts
 from condrank.model import Model
-from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
-from condrank.ranking import Ranking, rank_objects
-from condrank.relations import ORDINARY, RECIPROCAL, Relation, get_relation
-from condrank.solvers.closed_form import ClosedForm
-from condrank.solvers.plan import SOLVERS, Plan, check_memory, make_plan
-from condrank.validation import check_features
+from condrank.ranker import Ranker, as_graph, pooled_rank_loss, warn_of_disagreement
+from condrank.settings import Settings, check_count, check_number, read_settings
+from condrank.solvers.plan import Plan, check_memory, make_plan
+from condrank.solvers.solution import Iteration, Solution, System
+from condrank.solvers.systems import make_system
 
 
-class ConditionalRanker(BaseEstimator):
+class ConditionalRanker(CallbackSupportMixin, Ranker):
     """Learn to rank objects conditioned on an object, from relation values between nodes with features.
 
     Minimises ½‖L(Y - F)‖² + ½ λ‖h‖² over functions h(v, v') = z(v)ᵀ W z(v') on pairs of nodes, F their values on the
     observed pairs: L is the identity (regression loss) or subtracts the mean over each conditioning node's edges
-    (ranking loss, the paper's conditional RankRLS).
+    (ranking loss, the paper's conditional RankRLS). The logistic loss takes outcomes of games instead.
 
     Parameters
     ----------
     relation : {"ordinary", "symmetric", "reciprocal"}
         What is known of the relation: nothing, h(v, v') = h(v', v), or h(v, v') = -h(v', v).
-    loss : {"ranking", "regression"}
-        Order the objects of each conditioning node, or predict the values.
+    loss : {"ranking", "regression", "logistic"}
+        Order the objects of each conditioning node, predict the values, or (reciprocal only) predict the probability
+        that v beats v'.
     alpha : float
-        λ of the paper, > 0.
+        λ of the paper, > 0 (≥ 0 for early stopping).
     kernel : str or callable
         Node kernel: "linear", "rbf", "poly", "cosine", "laplacian", "chi2", "sigmoid", "precomputed" or a callable on
         two rows, as in scikit-learn's ``KernelRidge``; so are ``gamma``, ``degree``, ``coef0`` and ``kernel_params``.
@@ -52,14 +50,28 @@ class ConditionalRanker(BaseEstimator):
         τ, the weight of the prior.
     constant : bool
         Append a constant coordinate (add 1 to the kernel), which gives the nodes main effects: for a reciprocal
-        relation a difference of scores beside the cyclic part.
+        relation a difference of strengths beside the cyclic part, see `strengths`.
     rank_by : {"outgoing", "incoming"}
         Rank over the edges that start at the conditioning node, or those that end at it. ``predict(queries, objects)``
         scores the edges query → object, or object → query.
     clip : bool
         Drop the negative part of an indefinite kernel instead of refusing it.
-    solver : {"auto", "closed_form"}
-        How to solve; see `plan`.
+    solver : {"auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit"}
+        How to solve; `plan` tells what "auto" chooses. "iterative" is the better of "primal" and "dual".
+    method : {"cg", "bicgstab"}
+        Krylov method of early stopping.
+    tol : float
+        Relative residual at which an iteration ends.
+    max_iter : int
+        Most iterations.
+    validation_fraction : float
+        Share of the nodes that early stopping holds out, unless `fit` is given a validation graph.
+    n_iter_no_change : int
+        Iterations without a lower validation loss after which early stopping ends.
+    warm_start : bool
+        Start an iteration from the last fit's solution, for example after edges were added. The nodes must be the same.
+    random_state : int, RandomState instance or None
+        For the choice of held-out nodes.
 
     Attributes
     ----------
@@ -73,6 +85,8 @@ class ConditionalRanker(BaseEstimator):
         Solver that ran.
     n_iter_ : int or None
         Its iterations; None for a closed form.
+    history_ : list of float
+        Validation rank loss after each iteration of early stopping.
     plan_ : Plan
         What was planned.
     n_features_in_ : int
@@ -104,6 +118,13 @@ class ConditionalRanker(BaseEstimator):
         rank_by: str = "outgoing",
         clip: bool = False,
         solver: str = "auto",
+        method: str = "cg",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        warm_start: bool = False,
+        random_state: Any = None,
     ):
         self.relation = relation
         self.loss = loss
@@ -119,8 +140,16 @@ class ConditionalRanker(BaseEstimator):
         self.rank_by = rank_by
         self.clip = clip
         self.solver = solver
+        self.method = method
+        self.tol = tol
+        self.max_iter = max_iter
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.random_state = random_state
 
-    def fit(self, X: Any, Y: Any = None) -> ConditionalRanker:
+    @with_callbacks
+    def fit(self, X: Any, Y: Any = None, validation: RelationGraph | None = None) -> ConditionalRanker:
         """Learn from a graph, or from node features and their relation.
 
         Parameters
@@ -128,106 +157,96 @@ class ConditionalRanker(BaseEstimator):
         X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
             A graph; or features (a kernel matrix for ``kernel="precomputed"``), which are not copied.
         Y : array-like or scipy sparse array of shape (n_nodes, n_nodes), optional
-            Relation values when X is features.
+            Relation values when X is features; NaN, or not stored if sparse, means not observed.
+        validation : RelationGraph, optional
+            Graph on which early stopping measures its loss; by default a share of the nodes is held out.
         """
-        graph = _as_graph(X, Y)
-        relation = self._check_parameters(graph)
-        plan = self.plan(graph)
+        graph = as_graph(X, Y)
+        settings = read_settings(self, graph)
+        if settings.solver == "early_stopping" and validation is None:
+            share = check_number("validation_fraction", self.validation_fraction)
+            graph, validation = hold_out(graph, share, self.random_state)
+        elif settings.solver != "early_stopping" and validation is not None:
+            raise ValueError(f"validation is for solver='early_stopping', got solver={self.solver!r}")
+        plan = make_plan(graph, settings)
         check_memory(plan)
-        _warn_of_disagreement(graph, relation)
+        warn_of_disagreement(graph, settings.relation, stacklevel=4)
+        start = self._warm_weights(graph, plan)
         first, second = self._sides(graph)
-        rows = self._coordinates(first)
-        cols = rows if second is first else self._coordinates(second)
-        observed = graph.relation if self.rank_by == "outgoing" else graph.relation.transpose()
-        system = ClosedForm(relation, self.loss, rows, cols, observed, self._prior_weight)
-        self._system = system
-        self._graph_ids = first.ids, second.ids
-        self.plan_, self.solver_, self.n_iter_ = plan, plan.solver, None
-        self.n_features_in_ = graph.nodes.base.shape[1]
-        offset = graph.centre if relation is RECIPROCAL else 0.0
-        self._set_solution(Model(rows, cols, system.solve(self.alpha), self._prior_weight, offset))
+        system = make_system(plan.solver, settings, first, second, self._conditioned(graph))
+        model = Model(system.rows, system.cols, None, settings.prior_weight, settings.centre, self.loss == "logistic")
+        self._settings, self._system, self._trained_on = settings, system, (graph.nodes, graph.objects)
+        self.plan_, self.solver_ = plan, plan.solver
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=graph)
+        fit = _Fit(self, model, context, self._held_out(model, validation))
+        self._set_fitted(model, first, second)
+        fit.run(system, settings, start)
+        context.call_on_fit_task_end(estimator=self, X=graph)
         return self
 
-    def _set_solution(self, model: Model) -> None:
-        self._model = model
-        self.alpha_ = float(self.alpha)
+    def _held_out(self, model: Model, validation: RelationGraph | None) -> HeldOut | None:
+        if validation is None:
+            return None
+        sides, truth = self._sides(validation), self._conditioned(validation)
+        patience = check_count("n_iter_no_change", self.n_iter_no_change)
+        return HeldOut(lambda W: pooled_rank_loss(model.with_weights(W), *sides, truth), patience)
+
+    def _warm_weights(self, graph: RelationGraph, plan: Plan) -> Any:
+        """Weights of the last fit, where they mean the same in this one."""
+        if not self.warm_start or not hasattr(self, "alpha_") or self.solver_ != plan.solver:
+            return None
+        same = [old.base is new.base for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True)]
+        if not all(same) or len(self._trained_on[0]) != len(graph.nodes):
+            raise ValueError("warm_start=True needs the nodes of the last fit: the same X, uncopied, with other edges")
+        return None if plan.solver == "dual" else self._model.W
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other λ, one after the other, from the factorisation of this fit.
 
-        A further λ costs O(r²), or one Cholesky factorisation for symmetric and reciprocal ranking.
+        On a complete graph a further λ costs O(r²), or one Cholesky factorisation for symmetric and reciprocal ranking;
+        otherwise each iteration starts from the solution before.
         """
-        check_is_fitted(self, "alpha_")
-        alphas = [_check_positive("alphas", alpha) for alpha in alphas]
-        for alpha in alphas:
+        model = self._fitted()
+        values = [check_number("alphas", alpha, above=0.0) for alpha in alphas]
+        for alpha in values:
+            iteration = Iteration(self._settings.tol, self._settings.max_iter, model.W)
+            solution = self._system.solve(alpha, iteration)
+            model = model.with_weights(solution.W)
             ranker = copy.copy(self)
             ranker.alpha = alpha
-            model = copy.copy(self._model)
-            model.W = self._system.solve(alpha)
-            ranker._set_solution(model)
+            ranker._keep(model, solution)
             yield ranker
 
-    def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Scores of objects conditioned on nodes; a higher score is a better rank.
+    def _keep(self, model: Model, solution: Solution) -> None:
+        self._model = model
+        self.alpha_, self.n_iter_ = float(self.alpha), solution.n_iter
 
-        Parameters
-        ----------
-        queries : array-like of shape (n_queries, n_features), or RelationGraph
-            Conditioning nodes, known or new; kernel values against the training nodes for ``kernel="precomputed"``.
-            A graph stands for all pairs of its nodes.
-        objects : array-like of shape (n_objects, n_features), optional
-            Objects to rank, known or new; by default the training nodes.
+    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
+        """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only.
 
-        Returns
-        -------
-        ndarray of shape (n_queries, n_objects)
+        Those of the two directions of a pair sum to one exactly.
         """
-        return self._fitted().scores(*self._pair(queries, objects))
-
-    def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
-        """Scores of aligned pairs: of ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,)."""
+        if self.loss != "logistic":
+            raise AttributeError("predict_proba is for loss='logistic'; predict gives scores")
         model = self._fitted()
-        first, second = Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects"))
-        if len(first) != len(second):
-            raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
-        return model.edge_scores(first, second)
+        return model.probabilities(*self._pair(queries, objects))
 
-    def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
-        """The ``top`` objects for each conditioning node, best first; scores are made and dropped in blocks.
+    def strengths(self, nodes: Any) -> np.ndarray:
+        """Strength f(v) of nodes: the transitive part f(v) - f(v') of a reciprocal relation learned with ``constant``.
 
-        Parameters are those of `predict`; ``top`` is cut to the number of objects.
+        The rest of a score, predict - (f(v) - f(v')), is cyclic: no order of the nodes explains it.
         """
         model = self._fitted()
-        if not isinstance(top, Integral) or top < 1:
-            raise ValueError(f"top must be a whole number of at least 1, got {top!r}")
-        first, second = self._pair(queries, objects)
-        names = second if second is not None else Nodes(np.empty((model.cols.n_nodes, 0)), None, self._graph_ids[1])
-        return rank_objects(model, first, second, int(top), names)
-
-    def score(self, X: Any, Y: Any = None) -> float:
-        """1 - rank loss, pooled over conditioning nodes, on all pairs of the given nodes (setting 4 if they are new).
-
-        Parameters
-        ----------
-        X, Y
-            As in `fit`.
-        """
-        model = self._fitted()
-        graph = _as_graph(X, Y)
-        observed = graph.relation if self.rank_by == "outgoing" else graph.relation.transpose()
-        wrong, comparable = 0.0, 0
-        for block, scores in model.blocks(*self._sides(graph)):
-            lost, pairs = pair_counts(observed.to_dense(block), scores)
-            wrong, comparable = wrong + float(lost.sum()), comparable + int(pairs.sum())
-        if comparable == 0:
-            raise ValueError("no conditioning node has two objects with different relation values: nothing to rank")
-        return 1.0 - wrong / comparable
+        if self.relation != "reciprocal" or not self.constant:
+            raise ValueError("strengths needs relation='reciprocal' and constant=True")
+        first, _ = self._pair(nodes, None)
+        return model.strengths(first) * (1.0 if self.rank_by == "outgoing" else -1.0)
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """Which solver `fit` will take and why, with its flops and memory, before any work is done."""
-        graph = _as_graph(X, Y)
-        relation = self._check_parameters(graph)
-        return make_plan(graph, self._node_kernel(), relation, self.loss, self.solver)
+        graph = as_graph(X, Y)
+        return make_plan(graph, read_settings(self, graph))
 
     @property
     def coef_(self) -> np.ndarray:
@@ -241,101 +260,66 @@ class ConditionalRanker(BaseEstimator):
         A = self._fitted().dual()
         return A if self.rank_by == "outgoing" else A.T
 
-    @property
-    def _prior_weight(self) -> float:
-        return float(self.prior_weight) if self.prior is not None else 0.0
 
-    def _fitted(self) -> Model:
-        check_is_fitted(self, "alpha_")
-        return self._model
+class _Fit:
+    """One run of a solver under watch: callbacks, early stopping, and the best iterate if it is interrupted."""
 
-    def _sides(self, graph: RelationGraph) -> tuple[Nodes, Nodes]:
-        """Conditioning nodes and objects of a graph."""
-        return (graph.nodes, graph.objects) if self.rank_by == "outgoing" else (graph.objects, graph.nodes)
+    def __init__(self, ranker: ConditionalRanker, model: Model, context: Any, held_out: HeldOut | None):
+        self.ranker, self.model, self.context, self.held_out = ranker, model, context, held_out
+        self.watched = bool(getattr(ranker, "_skl_callbacks", []))
+        self.last: tuple[int, np.ndarray] | None = None
 
-    def _pair(self, queries: Any, objects: Any) -> tuple[Nodes, Nodes | None]:
-        """Conditioning nodes and objects to score."""
-        if isinstance(queries, RelationGraph):
-            if objects is not None:
-                raise ValueError("objects must be left out when queries is a RelationGraph, which has its own")
-            return self._sides(queries)
-        first = Nodes(check_features(queries, "queries"))
-        if objects is None:
-            return first, None
-        return first, first if objects is queries else Nodes(check_features(objects, "objects"))
-
-    def _node_kernel(self) -> NodeKernel:
-        params = self.kernel_params or {}
-        return NodeKernel(self.kernel, self.gamma, self.degree, self.coef0, params, bool(self.constant))
-
-    def _coordinates(self, nodes: Nodes) -> ExactKernel | ExplicitFeatures:
-        kernel = self._node_kernel()
-        if ExplicitFeatures.applies(kernel, nodes):
-            return ExplicitFeatures(kernel, nodes)
-        return ExactKernel(kernel, nodes, self.clip)
-
-    def _check_parameters(self, graph: RelationGraph) -> Relation:
-        relation = get_relation(self.relation)
-        choices = {
-            "loss": (self.loss, ("ranking", "regression")),
-            "rank_by": (self.rank_by, ("outgoing", "incoming")),
-            "prior": (self.prior, (None, "similarity")),
-            "solver": (self.solver, SOLVERS),
-        }
-        for name, (value, allowed) in choices.items():
-            if value not in allowed:
-                raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
-        _check_positive("alpha", self.alpha)
-        self._node_kernel()
-        if graph.is_two_domain and relation is not ORDINARY:
-            raise ValueError(
-                f"relation={self.relation!r} needs conditioning nodes and objects of one domain, but the graph has two; "
-                "use relation='ordinary'"
+    def run(self, system: System, settings: Settings, start: Any) -> None:
+        iteration = Iteration(settings.tol, settings.max_iter, start, self.watch)
+        try:
+            solution = system.solve(settings.alpha, iteration)
+        except KeyboardInterrupt:
+            self.interrupted()
+            raise
+        if not solution.converged and not self.stopped:
+            warnings.warn(
+                f"no convergence to tol={settings.tol:g} in {solution.n_iter} iterations; raise max_iter, tol or alpha",
+                ConvergenceWarning,
+                stacklevel=4,
             )
-        if self.prior is not None:
-            if relation is RECIPROCAL:
-                raise ValueError("prior='similarity' is symmetric and cannot be the prior of a reciprocal relation")
-            if graph.is_two_domain:
-                raise ValueError("prior='similarity' needs a single domain: there is no similarity across two")
-            if not isinstance(self.prior_weight, Real) or not np.isfinite(self.prior_weight):
-                raise ValueError(f"prior_weight must be a finite number, got {self.prior_weight!r}")
-        if graph.n_edges == 0:
-            raise ValueError("the graph has no observed edge: there is nothing to learn from")
-        return relation
+        self.keep(solution.n_iter, solution.W)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = False
-        return tags
+    stopped = False
 
+    def watch(self, number: int, W: np.ndarray) -> bool:
+        self.last = number, W
+        stop = self.held_out is not None and self.held_out(number, W)
+        if self.watched:
+            step = self.context.subcontext(task_name="iteration")
+            step.call_on_fit_task_begin(estimator=self.ranker)
+            stop |= step.call_on_fit_task_end(
+                estimator=self.ranker, reconstruction_attributes=lambda: self.attributes(number, W.copy())
+            )
+        self.stopped = stop
+        return stop
 
-def _as_graph(X: Any, Y: Any) -> RelationGraph:
-    if isinstance(X, RelationGraph):
-        if Y is not None:
-            raise ValueError("Y must be left out when X is a RelationGraph, which has its own relation")
-        return X
-    if Y is None:
-        raise ValueError("Y is missing: pass the relation values between the nodes, or a RelationGraph as X")
-    return RelationGraph(X, Y)
+    def attributes(self, number: int | None, W: Any) -> dict[str, Any]:
+        """Fitted attributes of the ranker at an iterate."""
+        kept = {name: value for name, value in vars(self.ranker).items() if name.startswith("_") or name.endswith("_")}
+        kept.pop("_skl_callbacks", None)
+        kept |= {"_model": self.model.with_weights(W), "alpha_": float(self.ranker.alpha), "n_iter_": number}
+        return kept
 
+    def keep(self, number: int | None, W: Any) -> None:
+        if self.held_out is not None and self.held_out.best is not None:
+            number, W = self.held_out.best_iteration, self.held_out.best
+        self.ranker._keep(self.model.with_weights(W), Solution(W, number))
+        if self.held_out is not None:
+            self.ranker.history_ = self.held_out.history
 
-def _check_positive(name: str, value: Any) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < np.inf:
-        raise ValueError(f"{name} must be a finite number greater than 0 for a closed form, got {value!r}")
-    return float(value)
-
-
-def _warn_of_disagreement(graph: RelationGraph, relation: Relation) -> None:
-    """As in the paper, the symmetric or skew part is learned of a relation that is not quite so."""
-    if relation is ORDINARY:
-        return
-    gap = graph.disagreement(relation.sign, graph.centre if relation is RECIPROCAL else 0.0)
-    if gap > 1e-6:
-        part = "symmetric" if relation.sign > 0 else "skew-symmetric"
+    def interrupted(self) -> None:
+        if self.last is None:
+            return
+        number, W = self.last
+        self.keep(number, W.copy())
         warnings.warn(
-            f"relation={relation.name!r}, but the two directions of some pairs disagree by up to {gap:.2g} of the largest "
-            f"label; the {part} part is learned",
-            RelationWarning,
-            stacklevel=3,
+            f"fit interrupted after {number} iterations: the ranker holds the "
+            f"{'best' if self.held_out else 'last'} iterate so far",
+            ConvergenceWarning,
+            stacklevel=5,
         )

@@ -248,8 +248,8 @@ class RelationGraph:
         if self.probabilities is not None or self.is_two_domain:
             return 0.5 if self.probabilities else 0.0
         low, high = self.relation.extremes()
-        # All zeros are opposite already; a relation that is all ½ is not.
-        return 0.5 if 0 <= low <= high <= 1 and high > 0 and self._agrees(-1, 0.5) else 0.0
+        within = 0 <= low <= high <= 1 and high > 0  # all zeros are opposite already
+        return 0.5 if within and self.relation.two_way and self._agrees(-1, 0.5) else 0.0
 
     def _agrees(self, sign: int, centre: float) -> bool:
         return self.disagreement(sign, centre) <= 1e-6

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from condrank._blocks import row_blocks
 from condrank.nodes import Coordinates, Nodes
 
 
-@dataclass
+@dataclass(frozen=True)
 class Model:
     """Scores h(v, v') = z(v)ᵀ W z(v') + τ k(v, v') + offset of objects v' conditioned on nodes v.
 
@@ -25,13 +26,16 @@ class Model:
         τ of the similarity prior.
     offset : float
         Centre of the relation's scale: ½ for winning probabilities.
+    logistic : bool
+        Scores are log-odds, which have no centre to add.
     """
 
     rows: Coordinates
     cols: Coordinates
-    W: np.ndarray
+    W: Any
     prior_weight: float = 0.0
     offset: float = 0.0
+    logistic: bool = False
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes.
@@ -57,7 +61,7 @@ class Model:
             scores = Z @ right if right is not None else (Z @ W) @ Z_objects.T
             if self.prior_weight:
                 scores += self.prior_weight * self._similarity(part, objects, block)
-            if self.offset:
+            if self.offset and not self.logistic:
                 scores += self.offset
             yield block, scores
 
@@ -65,32 +69,26 @@ class Model:
         K = self.cols.similarity(part, objects)
         return K[block] if part is None else K
 
-    def scores(self, queries: Nodes | None, objects: Nodes | None) -> np.ndarray:
-        """All scores, (n_queries, n_objects)."""
-        out = None
-        for block, scores in self.blocks(queries, objects):
-            n_queries = self.rows.n_nodes if queries is None else len(queries)
-            if len(scores) == n_queries:
-                return scores
-            if out is None:
-                out = np.empty((n_queries, scores.shape[1]), dtype=scores.dtype)
-            out[block] = scores
-        assert out is not None
-        return out
+    def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly.
 
-    def edge_scores(self, queries: Nodes, objects: Nodes) -> np.ndarray:
-        """Scores of aligned pairs (queries[i], objects[i]), (n_pairs,). O(r²) a pair beside the coordinates."""
-        out = np.empty(len(queries), dtype=self.W.dtype)
-        for block in row_blocks(len(queries), max(self.W.shape)):
-            first, second = queries.block(block), objects.block(block)
-            Z, Z_objects = self.rows.transform(first), self.cols.transform(second)
-            out[block] = np.einsum("ij,ij->i", Z @ self.W.astype(Z.dtype, copy=False), Z_objects)
-            if self.prior_weight:
-                for pair in row_blocks(len(Z), 1, budget=256):
-                    K = self.cols.similarity(first.block(pair), second.block(pair))
-                    out[block][pair] += self.prior_weight * np.diagonal(K)
-        out += self.offset
-        return out
+        Scores are the mean of both directions' products, so that turning a pair round negates them to the last bit;
+        and ½ + ½ tanh(h/2) on a grid of 2⁻⁵³ has no rounding error when ½ is added.
+        """
+        Z = self.rows.transform(queries)
+        Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
+        W = self.W.astype(Z.dtype, copy=False)
+        scores = ((Z @ W) @ Z_objects.T - ((Z_objects @ W) @ Z.T).T) / 2
+        half = np.tanh(scores.astype(np.float64) / 2) / 2
+        return 0.5 + np.round(half * 2.0**53) / 2.0**53
+
+    def strengths(self, nodes: Nodes) -> np.ndarray:
+        """f(v) = z(v)ᵀ W z₀, where z₀ are the coordinates of the constant, as of a node without features."""
+        return self.rows.transform(nodes) @ (self.W @ self.cols.constant())
+
+    def with_weights(self, W: Any) -> Model:
+        """The same model with other weights."""
+        return replace(self, W=W)
 
     def dual(self) -> np.ndarray:
         """Dual coefficients A (n, m): scores of the learned part are k_vᵀ A k_v'. Two matrix products."""

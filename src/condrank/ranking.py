@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from condrank.model import Model
 from condrank.nodes import Nodes
 
 
@@ -62,10 +61,10 @@ class Ranking:
         return "\n".join(lines)
 
 
-def rank_objects(model: Model, queries: Nodes | None, objects: Nodes | None, top: int, names: Nodes) -> Ranking:
+def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top: int, names: Nodes) -> Ranking:
     """The ``top`` objects for each conditioning node; ``names`` are the objects' own ids. Scores are made in blocks."""
     indices, scores = [], []
-    for _, block in model.blocks(queries, objects):
+    for _, block in scorer.blocks(queries, objects):
         best = top_indices(block, top)
         indices.append(best)
         scores.append(np.take_along_axis(block, best, axis=1))

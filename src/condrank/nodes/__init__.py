@@ -49,6 +49,10 @@ class Coordinates(Protocol):
         """Z, the coordinates of the training nodes, (n, r)."""
         ...
 
+    def constant(self) -> np.ndarray:
+        """Coordinates (r,) of the constant that was appended to every node."""
+        ...
+
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Coordinates of other nodes, (m, r)."""
         ...

@@ -62,6 +62,10 @@ class ExactKernel:
         """Z = P σ, the coordinates of the training nodes. O(nr)."""
         return self.basis * self.sigma
 
+    def constant(self) -> np.ndarray:
+        """Coordinates of the constant: of a node with no similarity to any other but the 1 that was added."""
+        return self.basis.sum(axis=0)
+
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Coordinates K_v P of other nodes. O(mnr) beside the kernel values."""
         if self._is_training(nodes):
@@ -80,7 +84,12 @@ class ExactKernel:
 
     def _training_kernel(self) -> np.ndarray:
         if not self.kernel.is_precomputed:
-            return self.kernel(self.nodes.rows)
+            rows = self.nodes.rows
+            K = self.kernel(rows)
+            if callable(self.kernel.name):
+                # scikit-learn mirrors one triangle: only the other order of arguments shows an asymmetric function.
+                K[:, :1] = self.kernel(rows, rows[:1])
+            return K
         base = self.nodes.base
         if base.shape[0] != base.shape[1]:
             raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {base.shape}")

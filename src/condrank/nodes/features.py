@@ -57,6 +57,10 @@ class ExplicitFeatures:
         """Z = XV, the coordinates of the training nodes. O(ndr)."""
         return np.asarray(self.basis @ self.rotation.astype(self.basis.dtype, copy=False))
 
+    def constant(self) -> np.ndarray:
+        """Coordinates of the appended constant alone."""
+        return self.rotation[-1]
+
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Coordinates XV of other nodes. O(mdr)."""
         X = self.basis if nodes is self.nodes else self._raw(nodes)

@@ -41,6 +41,11 @@ class Observations(Protocol):
         ...
 
     @property
+    def two_way(self) -> bool:
+        """Some pair is observed in both directions."""
+        ...
+
+    @property
     def dtype(self) -> np.dtype:
         """Floating type of the labels."""
         ...

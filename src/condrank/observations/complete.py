@@ -20,6 +20,7 @@ class Complete:
     """
 
     is_complete = True
+    two_way = True
 
     def __init__(self, Y: Any):
         self.Y = Y

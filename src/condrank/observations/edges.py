@@ -107,6 +107,10 @@ class Edges:
         """An n×m sparse array with one of ``entries`` for each distinct pair; the structure is shared."""
         return sparse.csr_array((entries, self.indices, self.indptr), shape=self.shape)
 
+    def with_values(self, values: np.ndarray) -> Edges:
+        """The same pairs with other labels."""
+        return Edges(self.sources, self.indices, values, self.weights, self.shape, self.repeats)
+
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Edges:
         """The edges among some starting and some ending nodes; repeated edges stay merged."""
         # Edge numbers travel as the data of a sparse array (from 1, as a stored zero might be dropped).
@@ -141,6 +145,13 @@ class Edges:
         both[both] = key[place[both]] == turned[both]
         difference = (self.values[both] - offset) - sign * (self.values[place[both]] - offset)
         return float(np.abs(difference).max(initial=0.0))
+
+    @property
+    def two_way(self) -> bool:
+        """Some pair of different nodes is observed in both directions."""
+        key = self.sources * self.shape[1] + self.indices
+        turned = self.indices * self.shape[1] + self.sources
+        return bool(np.isin(turned[self.sources != self.indices], key, assume_unique=True).any())
 
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest label."""

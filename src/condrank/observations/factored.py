@@ -20,6 +20,7 @@ class Factored:
     """
 
     is_complete = True
+    two_way = True
 
     def __init__(self, A: Any, S: np.ndarray, B: Any):
         self.A, self.S, self.B = A, S, B
@@ -57,6 +58,8 @@ class Factored:
                 f"similarity of a taxonomy of {levels} levels must give {levels + 1} values, for 0 to {levels} "
                 f"shared levels, got shape {values.shape}"
             )
+        if not np.isfinite(values).all():
+            raise ValueError("similarity must be finite, got NaN or infinity")
         # Level by level, a class is a distinct prefix; sharing one more prefix adds one more step of the value.
         n = len(paths)
         prefix = np.zeros(n, dtype=np.intp)

@@ -24,6 +24,7 @@ from scipy import linalg
 from condrank._blocks import row_blocks
 from condrank.nodes import Coordinates
 from condrank.relations import Relation
+from condrank.solvers.solution import Iteration, Solution
 
 
 class ClosedForm:
@@ -57,7 +58,7 @@ class ClosedForm:
         prior_weight: float = 0.0,
     ):
         self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
-        self.R = relation.project(self._reduce(observations, prior_weight))
+        self.rhs = relation.project(self._reduce(observations, prior_weight))
 
     def _reduce(self, observations: Any, prior_weight: float) -> np.ndarray:
         """ZᵀYZ' or ZᵀYCZ', minus the prior's own part, before the projection."""
@@ -76,10 +77,22 @@ class ClosedForm:
             np.einsum("ii->i", G)[:] -= prior_weight * rows.sigma**2
         return G
 
-    def solve(self, alpha: float) -> np.ndarray:
+    def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:
         """W (r, r') for one λ. Takes two r×r' arrays (three for W = ±Wᵀ ranking), one of them the result."""
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
-        return inverse(self.R, centred=True, overwrite=True)
+        return Solution(inverse(self.rhs, centred=True, overwrite=True))
+
+    def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
+        """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, the last term for ranking. O(rr')."""
+        out = W * self.cols.sigma
+        if self.loss == "ranking":
+            means = (W @ self.cols.ones) / self.cols.n_nodes
+            for block in row_blocks(*out.shape):
+                out[block] -= np.multiply.outer(means[block], self.cols.ones)
+        out *= self.rows.sigma[:, None]
+        out = self.relation.project(out)
+        out += alpha * W
+        return out
 
 
 class CompleteInverse:

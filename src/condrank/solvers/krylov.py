@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg
 
+from condrank.solvers.solution import Watch
+
 Operator = Callable[[np.ndarray], np.ndarray]
-# Called after each iteration with its number and the iterate; True stops.
-Watch = Callable[[int, np.ndarray], bool]
 
 METHODS = {"cg": cg, "bicgstab": bicgstab}
 

@@ -8,10 +8,17 @@ from pathlib import Path
 
 from condrank.graph import RelationGraph
 from condrank.nodes import ExplicitFeatures, NodeKernel, Nodes
-from condrank.observations import Complete
-from condrank.relations import Relation
+from condrank.observations import Complete, Edges
+from condrank.settings import Settings
+from condrank.solvers.explicit import explicit_bytes
+from condrank.solvers.preconditioned import DENSE_FROM
 
-SOLVERS = ("auto", "closed_form")
+# An eigendecomposition takes about as long as this many n³ floating-point operations of a matrix product.
+EIGH = 40.0
+# Sampled products run at this share of the speed of dense ones (benchmarks/products.py).
+SAMPLED_SPEED = 1 / 20
+# Iterations that the estimates assume; what matters is the order of the solvers.
+PRIMAL_ITERATIONS, DUAL_ITERATIONS = 30, 60
 
 
 @dataclass(frozen=True)
@@ -29,9 +36,11 @@ class Plan:
     n_coordinates : int
         Upper bound of r, the number of coordinates.
     flops : float
-        Estimated floating-point operations.
+        Estimated floating-point operations, each kind weighted by its speed relative to a matrix product.
     memory : int
         Estimated bytes at the peak, beyond the inputs.
+    alternatives : dict of str to float
+        Estimated flops of the solvers that were not chosen.
     """
 
     solver: str
@@ -40,48 +49,127 @@ class Plan:
     n_coordinates: int
     flops: float
     memory: int
+    alternatives: dict[str, float]
 
     def __str__(self) -> str:
+        others = "".join(f"; {name} would take {flops:.1e}" for name, flops in self.alternatives.items())
         return (
             f"{self.solver}: {self.reason}; {self.coordinates}, at most {self.n_coordinates} coordinates; "
-            f"about {self.flops:.1e} flops and {readable(self.memory)}"
+            f"about {self.flops:.1e} flops and {readable(self.memory)}{others}"
         )
 
 
-def make_plan(graph: RelationGraph, kernel: NodeKernel, relation: Relation, loss: str, solver: str) -> Plan:
+@dataclass(frozen=True)
+class _Sizes:
+    """Sizes of a problem: pairs, coordinates of both sides, and the cost of making those."""
+
+    n: int
+    m: int
+    r: int
+    r_objects: int
+    n_pairs: int
+    itemsize: int
+    flops: float
+    memory: int
+    kept: int
+
+    @classmethod
+    def of(cls, graph: RelationGraph, kernel: NodeKernel) -> _Sizes:
+        sides = [graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes]
+        costs = [_coordinates_cost(kernel, side) for side in sides]
+        itemsize = graph.nodes.dtype.itemsize
+        n_pairs = graph.relation.n_pairs if isinstance(graph.relation, Edges) else graph.n_edges
+        kept = itemsize * sum(len(side) * cost[0] for side, cost in zip(sides, costs, strict=True))
+        flops, memory = sum(cost[1] for cost in costs), sum(cost[2] for cost in costs)
+        return cls(*graph.shape, costs[0][0], costs[-1][0], n_pairs, itemsize, flops, memory, kept)
+
+
+def make_plan(graph: RelationGraph, settings: Settings) -> Plan:
     """Choose a solver for a graph and estimate its cost. O(1)."""
-    if not graph.is_complete:
+    sizes = _Sizes.of(graph, settings.kernel)
+    solver, reason = _choose(graph, settings, sizes)
+    costs = {name: _cost(name, graph, settings, sizes) for name in _candidates(graph, settings, solver)}
+    flops, memory = costs.pop(solver)
+    sides = [graph.nodes, graph.objects]
+    explicit = all(ExplicitFeatures.applies(settings.kernel, side) for side in sides)
+    coordinates = "explicit features" if explicit else f"exact {settings.kernel.label} kernel"
+    alternatives = {name: cost[0] for name, cost in costs.items()}
+    return Plan(solver, reason, coordinates, max(sizes.r, sizes.r_objects), flops, int(memory), alternatives)
+
+
+def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[str, str]:
+    asked = settings.solver
+    complete = graph.is_complete
+    if settings.loss == "logistic":
+        if asked not in ("auto", "iterative", "primal"):
+            raise ValueError(f"loss='logistic' is solved by Newton's method: use solver='auto', got {asked!r}")
+        return "newton", "the logistic loss has no closed form"
+    if asked == "closed_form" and not complete:
         raise ValueError(
-            f"solver {solver!r} needs a complete graph, but only {graph.density:.1%} of the pairs are observed exactly "
-            "once; impute the missing ones, or take a subgraph that is complete"
+            f"solver='closed_form' needs a complete graph, but {graph.density:.2%} of the pairs are observed "
+            "(or some of them repeatedly or with other weights); use solver='auto'"
         )
-    sides = [graph.nodes] if not graph.is_two_domain else [graph.nodes, graph.objects]
-    costs = [_coordinates_cost(kernel, side) for side in sides]
-    flops, memory = sum(cost[1] for cost in costs), sum(cost[2] for cost in costs)
-    ranks = [cost[0] for cost in costs]
-    r, r_objects = ranks[0], ranks[-1]
-    n, m = graph.shape
-    itemsize = graph.nodes.dtype.itemsize
-    dense = isinstance(graph.relation, Complete)
-    flops += 2.0 * n * m * r_objects * dense + 2.0 * n * r * r_objects
-    if relation.sign and loss == "ranking":
-        flops += r**3 / 3
-    # After the eigendecomposition: the labels times Z, their reduction R, and 1/D, which becomes W.
-    reduction = itemsize * (n * r_objects * dense + 2 * r * r_objects)
-    kept = itemsize * sum(len(side) * rank for side, rank in zip(sides, ranks, strict=True))
-    reason = "the graph is complete" if dense else "the relation is factored, so every pair is known"
-    explicit = all(ExplicitFeatures.applies(kernel, side) for side in sides)
-    coordinates = "explicit features" if explicit else f"exact {kernel.label} kernel"
-    return Plan("closed_form", reason, coordinates, max(ranks), flops, int(max(memory, kept + reduction)))
+    if asked not in ("auto", "iterative"):
+        return asked, "as asked for"
+    if complete and asked == "auto":
+        dense = isinstance(graph.relation, Complete)
+        return "closed_form", "the graph is complete" if dense else "the relation is factored: every pair is known"
+    flops = {name: _cost(name, graph, settings, sizes)[0] for name in ("primal", "dual")}
+    best = min(flops, key=lambda name: flops[name])
+    if ExplicitFeatures.applies(settings.kernel, graph.nodes) or settings.prior_weight:
+        best = "primal"
+    why = {
+        "primal": "the closed form of the complete graph preconditions it well",
+        "dual": "so few pairs that an eigendecomposition would not pay",
+    }
+    return best, f"{graph.density:.2%} of the pairs are observed: {why[best]}"
+
+
+def _candidates(graph: RelationGraph, settings: Settings, solver: str) -> list[str]:
+    names = {solver}
+    if settings.loss != "logistic" and solver != "early_stopping":
+        names |= {"closed_form"} if graph.is_complete else {"primal", "dual"}
+    return sorted(names)
+
+
+def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes) -> tuple[float, float]:
+    """Weighted flops and bytes at the peak."""
+    ranking = settings.loss == "ranking" and settings.relation.sign != 0
+    dense = not isinstance(graph.relation, Edges)
+    reduction = 2.0 * s.n * s.m * s.r_objects * isinstance(graph.relation, Complete) + 2.0 * s.n * s.r * s.r_objects
+    square = s.r * s.r_objects
+    if solver == "closed_form" or (solver == "early_stopping" and dense):
+        steps = settings.max_iter * 10.0 * square if solver == "early_stopping" else 0.0
+        flops = s.flops + reduction + steps + ranking * s.r**3 / 3
+        # After the eigendecomposition: the labels times Z, their reduction, and 1/D, which becomes W.
+        held = s.n * s.r_objects * isinstance(graph.relation, Complete) + (2 + ranking) * square
+        return flops, max(s.memory, s.kept + s.itemsize * held)
+    if solver == "explicit":
+        return s.flops + float(min(square, s.n_pairs)) ** 3, s.kept + explicit_bytes(
+            settings.relation, s.r, s.r_objects, s.n_pairs
+        )
+    if solver == "dual":
+        product = min(2.0 * s.n_pairs * (s.n + s.m) / SAMPLED_SPEED, 2.0 * s.n * s.m * (s.n + s.m))
+        kernels = s.n**2 + (s.m**2 if graph.is_two_domain else 0)
+        return DUAL_ITERATIONS * product, s.itemsize * (kernels + s.n * s.m) + 80 * s.n_pairs
+    if s.n_pairs >= DENSE_FROM * s.n * s.m:
+        product, held = 4.0 * s.n * s.m * s.r_objects, 3 * s.n * s.m
+    else:
+        product, held = 4.0 * s.n_pairs * s.r_objects / SAMPLED_SPEED, 2 * s.n * s.r_objects
+    product += 4.0 * s.n * square
+    # Coordinates, the mask or samples, and CG's iterates with the preconditioner.
+    memory = 2 * s.kept + s.itemsize * (held + (8 + ranking) * square) + 32 * s.n_pairs
+    newton = 6 if solver == "newton" else 1
+    return s.flops + newton * PRIMAL_ITERATIONS * product, max(s.memory, memory)
 
 
 def _coordinates_cost(kernel: NodeKernel, nodes: Nodes) -> tuple[int, float, int]:
-    """Number of coordinates, flops and peak bytes of making them."""
+    """Number of coordinates, weighted flops and peak bytes of making them."""
     n, d = len(nodes), nodes.base.shape[1] + kernel.constant
     if ExplicitFeatures.applies(kernel, nodes):
         copies = n * d if kernel.constant or kernel.name == "cosine" else 0
-        return d, 2.0 * n * d**2 + 9.0 * d**3, nodes.dtype.itemsize * copies + 8 * 4 * d**2
-    return n, 2.0 * n**2 * d + 9.0 * n**3, nodes.dtype.itemsize * 3 * n**2
+        return d, 2.0 * n * d**2 + EIGH * d**3, nodes.dtype.itemsize * copies + 8 * 4 * d**2
+    return n, 2.0 * n**2 * d + EIGH * n**3, nodes.dtype.itemsize * 3 * n**2
 
 
 def check_memory(plan: Plan) -> None:

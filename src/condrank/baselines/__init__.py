@@ -1,0 +1,20 @@
+"""Baselines with the interface of `condrank.ConditionalRanker`: what the paper calls off-the-shelf.
+
+- `SimilarityRanker`: unsupervised, by the node kernel itself;
+- `NearestNeighbours`: what the most similar conditioning nodes preferred;
+- `ExplicitRankRLS`: RLS and RankRLS with every edge as an example; the same solution as `ConditionalRanker`;
+- `RankSVM`: scikit-learn's linear support vector machine on difference vectors of edges;
+- `TwoStepRidge`: kernel ridge regression over conditioning nodes, then over objects.
+
+All rank over the edges that start at the conditioning node.
+"""
+
+from __future__ import annotations
+
+from condrank.baselines.neighbours import NearestNeighbours
+from condrank.baselines.rls import ExplicitRankRLS
+from condrank.baselines.similarity import SimilarityRanker
+from condrank.baselines.svm import RankSVM
+from condrank.baselines.two_step import TwoStepRidge
+
+__all__ = ["ExplicitRankRLS", "NearestNeighbours", "RankSVM", "SimilarityRanker", "TwoStepRidge"]

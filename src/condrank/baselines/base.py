@@ -1,0 +1,59 @@
+"""What the baselines share: the parameters of the node kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from condrank.graph import RelationGraph
+from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.ranker import Ranker
+
+
+class Baseline(Ranker):
+    """A ranker over the edges that start at the conditioning node (outgoing edges only).
+
+    Parameters of the kernel are those of `ConditionalRanker`.
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+
+    def _node_kernel(self) -> NodeKernel:
+        constant = bool(getattr(self, "constant", False))
+        return NodeKernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params or {}, constant)
+
+    def _coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
+        """Coordinates of the conditioning nodes and of the objects; the same for a single domain."""
+        kernel = self._node_kernel()
+        rows, *others = (
+            ExplicitFeatures(kernel, side) if ExplicitFeatures.applies(kernel, side) else ExactKernel(kernel, side)
+            for side in ([graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes])
+        )
+        return rows, others[0] if others else rows
+
+
+class KernelValues(ExactKernel):
+    """The node kernel alone, without the eigendecomposition that makes coordinates of it; it may be indefinite."""
+
+    def __init__(self, kernel: NodeKernel, nodes: Nodes):
+        self.kernel, self.nodes, self.n_nodes = kernel, nodes, len(nodes)
+        if kernel.is_precomputed and nodes.base.shape[0] != nodes.base.shape[1]:
+            raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {nodes.base.shape}")
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse a parameter that is not one of some names."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")

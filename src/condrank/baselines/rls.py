@@ -1,0 +1,105 @@
+"""Edge-wise RLS and RankRLS, the paper's c.reg and c.rank on explicit edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from condrank.baselines.base import Baseline, check_choice
+from condrank.graph import RelationGraph
+from condrank.model import Model
+from condrank.ranker import as_graph, warn_of_disagreement
+from condrank.relations import RECIPROCAL, Relation, get_relation
+from condrank.settings import check_number
+from condrank.solvers.explicit import FEATURES, MAX_BYTES, all_edges, solve_explicit
+
+
+class ExplicitRankRLS(Baseline):
+    """Minimise ½ Σ_e (y_e - h(e))² + ½ λ‖h‖² over edges e (RLS), or the same of deviations from node means (RankRLS).
+
+    Has the solution of `condrank.ConditionalRanker` with the same parameters, complete graph or not, at the price of
+    a general-purpose learner: every edge is an example with r² product features, or a row of an edge kernel matrix.
+
+    Parameters
+    ----------
+    relation : {"ordinary", "symmetric", "reciprocal"}
+        Kernel of edges: Kronecker, symmetric or reciprocal (with the paper's ½, so that λ means the same).
+    loss : {"ranking", "regression"}
+        RankRLS or RLS.
+    alpha : float
+        λ of the paper, > 0.
+    features : {"product", "kernel", "auto"}
+        Solve for the weights of the product features z_k z'_l, a p×p system with p = r² (about half of it for
+        symmetric and reciprocal relations); for the dual weights of the E edges, an E×E system; or the smaller one.
+    kernel, gamma, degree, coef0, kernel_params
+        Node kernel and its parameters, as in `condrank.ConditionalRanker`.
+    constant : bool
+        Append a constant coordinate to z.
+    max_bytes : int
+        A system that needs more memory is refused with a ValueError.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (r, r)
+        W of h(v, v') = z(v)ᵀ W z(v').
+    """
+
+    def __init__(
+        self,
+        relation: str = "ordinary",
+        loss: str = "ranking",
+        alpha: float = 1.0,
+        features: str = "product",
+        kernel: str | Callable[..., Any] = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        constant: bool = False,
+        max_bytes: int = MAX_BYTES,
+    ):
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+        self.relation = relation
+        self.loss = loss
+        self.alpha = alpha
+        self.features = features
+        self.constant = constant
+        self.max_bytes = max_bytes
+
+    def fit(self, X: Any, Y: Any = None) -> ExplicitRankRLS:
+        """Learn from a graph, or from node features X (n_nodes, n_features) and their relation Y (n_nodes, n_nodes)."""
+        graph = as_graph(X, Y)
+        check_choice("loss", self.loss, ("ranking", "regression"))
+        check_choice("features", self.features, FEATURES)
+        alpha = check_number("alpha", self.alpha, above=0.0)
+        relation = check_relation(self.relation, graph)
+        warn_of_disagreement(graph, relation)
+        centre = graph.centre if relation is RECIPROCAL else 0.0
+        rows, cols = self._coordinates(graph)
+        Z = rows.training()
+        Z_objects = Z if cols is rows else cols.training()
+        self.coef_ = solve_explicit(
+            relation,
+            self.loss,
+            Z,
+            Z_objects,
+            all_edges(graph.relation, centre),
+            alpha,
+            features=self.features,
+            max_bytes=self.max_bytes,
+        )
+        self._set_fitted(Model(rows, cols, self.coef_, offset=centre), graph.nodes, graph.objects)
+        return self
+
+
+def check_relation(name: str, graph: RelationGraph) -> Relation:
+    """The relation of that name, for a graph with edges and, unless it is ordinary, of one domain."""
+    relation = get_relation(name)
+    if graph.is_two_domain and relation.sign:
+        raise ValueError(
+            f"relation={name!r} needs conditioning nodes and objects of one domain, but the graph has two; "
+            "use relation='ordinary'"
+        )
+    if graph.n_edges == 0:
+        raise ValueError("the graph has no observed edge: there is nothing to learn from")
+    return relation

@@ -1,0 +1,82 @@
+"""Unsupervised ranking: objects by their similarity to the conditioning node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank._blocks import row_blocks
+from condrank.baselines.base import Baseline, KernelValues
+from condrank.graph import RelationGraph
+from condrank.nodes import Nodes
+from condrank.ranker import as_graph
+from condrank.validation import check_features
+
+
+class SimilarityRanker(Baseline):
+    """Scores k(v, v'): nothing is learned, and labels are not looked at.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        Node kernel, as in `condrank.ConditionalRanker`; it need not be positive semi-definite here.
+    gamma, degree, coef0, kernel_params
+        Parameters of the kernel.
+
+    Notes
+    -----
+    With ``kernel="precomputed"``, queries and objects that are both new need subgraphs of the graph that was fitted
+    (``graph[test]``): kernel rows against the training nodes do not say how similar new nodes are to each other.
+
+    Examples
+    --------
+    >>> from condrank.baselines import SimilarityRanker
+    >>> SimilarityRanker().fit([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).rank([[2.0, 1.0]], top=3).indices
+    array([[2, 0, 1]])
+    """
+
+    def __init__(
+        self,
+        kernel: str | Callable[..., Any] = "cosine",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+    ):
+        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+
+    def fit(self, X: Any, Y: Any = None) -> SimilarityRanker:
+        """Keep the nodes, as the objects to rank by default.
+
+        Parameters
+        ----------
+        X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
+            A graph; or features (a kernel matrix for ``kernel="precomputed"``), which are not copied.
+        Y : array-like, optional
+            Relation values, ignored.
+        """
+        kernel = self._node_kernel()
+        if isinstance(X, RelationGraph):
+            graph = as_graph(X, Y)
+            if graph.is_two_domain:
+                raise ValueError("similarity needs a single domain, but the graph has two: there is none across them")
+            nodes = graph.nodes
+        else:
+            nodes = Nodes(check_features(X, "X"))
+        self._set_fitted(_Similarity(KernelValues(kernel, nodes)), nodes, nodes)
+        return self
+
+
+@dataclass
+class _Similarity:
+    values: KernelValues
+
+    def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Kernel values, a block of conditioning nodes at a time."""
+        queries = self.values.nodes if queries is None else queries
+        objects = self.values.nodes if objects is None else objects
+        for block in row_blocks(len(queries), len(objects)):
+            yield block, self.values.similarity(queries.block(block), objects)

@@ -1,0 +1,278 @@
+"""The ``condrank`` command. Answers go to stdout, progress and errors to stderr.
+
+Exit codes: 0 done, 1 failed (one line on stderr says why), 2 called wrongly.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from rich.columns import Columns
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.rule import Rule
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from condrank._version import __version__
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from condrank.demo import DemoResult, Task, UnseenClasses
+
+PICTURE = "condrank-demo.png"
+EXAMPLE = """\
+from condrank import ConditionalRanker, datasets
+train, test = datasets.make_digits_task(random_state=0)
+ranker = ConditionalRanker(relation="symmetric", kernel="rbf", gamma=0.1)
+print(ranker.fit(train).rank(test, top=3))"""
+SAYS = {
+    "ordinary": "the two directions of a pair are unrelated",
+    "symmetric": "the two directions of a pair agree",
+    "reciprocal": "the two directions of a pair are opposite",
+}
+
+app = typer.Typer(
+    name="condrank",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    epilog="Example: [bold]condrank demo[/bold]",
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"condrank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Conditional ranking on relational data: rank any objects for any object, seen in training or not."""
+
+
+@app.command(
+    epilog="Examples: [bold]condrank demo[/bold] · [bold]condrank demo --seed 1 --output pictures[/bold] · "
+    "[bold]condrank demo --json > demo.json[/bold]"
+)
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", file_okay=False, help=f"Folder for the picture, {PICTURE}.")
+    ] = Path(),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data; the same seed gives the same numbers.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Results as JSON on stdout instead of text.")] = False,
+) -> None:
+    """Learn two relations in some seconds: who beats whom, and which images are alike.
+
+    Both are judged on nodes that were not in training. Writes one picture.
+    """
+    path = output / PICTURE
+    try:
+        # Before the work: a folder that cannot be made should not cost twenty seconds.
+        output.mkdir(parents=True, exist_ok=True)
+        result = _compute(seed)
+        from condrank.demo import draw
+
+        draw(result).savefig(path, dpi=110)
+    except OSError as error:
+        _fail(f"cannot write {path}: {error.strerror or error}")
+    if as_json:
+        typer.echo(json.dumps({**result.to_dict(), "picture": str(path)}, indent=2))
+        return
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a pipe that cannot hold λ gets a question mark, not an error
+    console = Console(highlight=False)
+    console.width = min(console.width, 100)  # lines longer than this are hard to read
+    _tell(result, path, console)
+
+
+def _fail(reason: str) -> NoReturn:
+    typer.echo(f"condrank: {reason}", err=True)
+    raise typer.Exit(1)
+
+
+def _compute(seed: int) -> DemoResult:
+    """Run the demo with a progress bar on stderr, where that is a terminal."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task("loading", total=None)
+        from condrank.demo import count_steps, run_demo
+
+        progress.update(bar, total=count_steps() + 1, completed=0)
+        return run_demo(seed, step=lambda name: progress.update(bar, advance=1, description=name))
+
+
+def _tell(result: DemoResult, path: Path, console: Console) -> None:
+    """Print the two stories and what to do next."""
+    console.print(Text.assemble(("condrank ", "bold"), (__version__, "dim"), "  rank any objects for any object"))
+    _tell_games(result.games, console)
+    _tell_digits(result.digits, console)
+    _tell_unseen(result.unseen_classes, console)
+    _heading("Your turn", console)
+    console.print(f"Picture of both: [bold]{path}[/bold]", soft_wrap=True)
+    console.print()
+    console.print(Padding(Syntax(EXAMPLE, "python", theme="ansi_dark", background_color="default"), (0, 2)))
+    console.print()
+    for command, meaning in (
+        ("condrank demo --seed 1", "the same with other data"),
+        ("condrank demo --json", "all numbers, for a program"),
+    ):
+        console.print(f"  [bold]{command:<24}[/bold]{meaning}")
+
+
+def _tell_games(task: Task, console: Console) -> None:
+    found, ranked = task.diagnosis, task.ranked
+    _heading("1  Rock-paper-scissors: who beats whom", console)
+    console.print(
+        f"Known: {found.n_nodes} players, how often each shows rock, paper and scissors, and "
+        f"{found.n_edges // 2:,} games. Asked: for [bold]any new player, rank new opponents[/bold] from the easiest "
+        "to the hardest."
+    )
+    _tell_diagnosis(task, console)
+    baselines = {
+        "one strength per player": task.baselines["one order"],
+        "similarity of players": task.baselines["similarity"],
+        "random order": 0.5,
+    }
+    _tell_losses(task, "mean of 10 draws, λ = 2⁻³⁰", baselines, console)
+
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for title in ("place", "opponent", "rock", "paper", "scissors", "predicted", "true"):
+        table.add_column(title, justify="left" if title == "opponent" else "right")
+    n = len(ranked.objects)
+    for place in (*range(3), None, *range(n - 3, n)):
+        if place is None:
+            table.add_row("⋮", style="dim")
+            continue
+        shares = [f"{share:.0%}" for share in task.features[ranked.indices[place]]]
+        chances = _chance(ranked.scores[place]), _chance(ranked.truth[place])
+        table.add_row(str(place + 1), ranked.objects[place], *shares, *chances)
+    rock = task.features[ranked.position, 0]
+    console.print(f"\n[bold]Ranking for {ranked.query}[/bold], who shows rock most ({rock:.0%}): its chance against")
+    console.print(table)
+
+
+def _tell_digits(task: Task, console: Console) -> None:
+    found, ranked = task.diagnosis, task.ranked
+    _heading("2  Handwritten digits: which images are alike", console)
+    console.print(
+        f"Known: {found.n_nodes} images and, for every pair, 2 = same digit, 1 = same shape (closed 0 4 6 8 9, or "
+        f"open), 0 = neither. Asked: for [bold]any new image, rank {task.n_test} new images[/bold]."
+    )
+    _tell_diagnosis(task, console)
+    baselines = {"similarity of images": task.baselines["similarity"], "random order": 0.5}
+    _tell_losses(task, "λ from training images", baselines, console)
+
+    console.print(f"\n[bold]Ranking for {ranked.query}[/bold], the first new image: score (true relation)")
+    cards = [_card(task.features[ranked.position], "query", "")]
+    for place in range(6):
+        score = f"{ranked.scores[place]:.2f} ({ranked.truth[place]:.0f})"
+        cards.append(_card(task.features[ranked.indices[place]], ranked.objects[place][5:], score))
+    console.print(Padding(Columns(cards, padding=(0, 1)), (1, 0, 0, 2)))
+
+
+def _tell_unseen(found: UnseenClasses, console: Console) -> None:
+    n = len(found.unseen)
+    _heading("3  A limit, and what helps: digits that were in no training image", console)
+    console.print(
+        f"Three of the ten digits are kept out of training, {n} times at random. What was learned of other digits "
+        'says little of these; [bold]prior="similarity"[/bold] starts from the kernel and learns corrections.'
+    )
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for title in ("same digit or not", "rank loss", "", "beats the kernel"):
+        table.add_column(title, justify="right" if title in ("rank loss", "beats the kernel") else "left")
+    for name, losses in (
+        ("kernel alone", found.similarity),
+        ("learned", found.plain),
+        ("learned, with prior", found.prior),
+    ):
+        mean = sum(losses) / n
+        wins = sum(loss < kernel for loss, kernel in zip(losses, found.similarity, strict=True))
+        table.add_row(name, _loss(mean), _bar(mean), "" if losses is found.similarity else f"{wins} of {n}")
+    console.print()
+    console.print(table)
+
+
+def _tell_diagnosis(task: Task, console: Console) -> None:
+    """What the labels alone say, in a line or two."""
+    found, hodge = task.diagnosis, task.diagnosis.hodge
+    console.print("\n[bold]The labels alone say[/bold] [dim](condrank.diagnose)[/dim]")
+    says = [f'relation="{found.recommended_relation}": {SAYS[found.recommended_relation]}.']
+    if hodge is not None and hodge.gradient_share is not None and hodge.noise_floor is not None:
+        noise = 1 - hodge.noise_floor
+        says.append(
+            f"One strength per player explains {hodge.gradient_share:.0%} of the outcomes, of pure noise {noise:.0%}."
+        )
+        if hodge.gradient_share - noise < 3 * (hodge.noise_sd or 0.0):
+            says.append("So there is no clear global order: cycles, or noise? The fit tells.")
+    for line in says:
+        console.print(Padding(line, (0, 0, 0, 2), expand=False))
+
+
+def _tell_losses(task: Task, note: str, baselines: dict[str, float], console: Console) -> None:
+    """The models, relation × loss, above what learns nothing conditional."""
+    console.print(f"\n[bold]Rank loss on unseen nodes[/bold] [dim](0 perfect, .5 random; {note})[/dim]")
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    table.add_column("relation")
+    names = list(dict.fromkeys(model.loss for model in task.models))
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("")
+    losses = {(model.relation, model.loss): model.rank_loss for model in task.models}
+    for relation in dict.fromkeys(model.relation for model in task.models):
+        values = [losses.get((relation, name)) for name in names]
+        fits = relation == task.diagnosis.recommended_relation
+        cells = [Text("–", "dim") if value is None else _loss(value) for value in values]
+        best = min(value for value in values if value is not None)
+        table.add_row(Text(f"{relation} ◂" if fits else relation, "bold" if fits else ""), *cells, _bar(best))
+    table.add_row("")
+    for name, value in baselines.items():
+        table.add_row(Text(name, "dim"), *[""] * (len(names) - 1), _loss(value), _bar(value))
+    console.print(table)
+
+
+def _heading(title: str, console: Console) -> None:
+    console.print()
+    console.print(Rule(Text(title, "bold cyan"), align="left", style="cyan"))
+
+
+def _loss(value: float) -> Text:
+    """A rank loss as in the paper's tables, without the zero."""
+    style = "green" if value < 0.1 else "yellow" if value < 0.3 else "red"
+    return Text(f"{value:.4f}".lstrip("0"), style)
+
+
+def _bar(value: float, width: int = 16) -> Text:
+    """A bar as long as the loss, full at that of a random order."""
+    filled = min(max(round(value / 0.5 * width), 1), width)
+    return Text.assemble(("━" * filled, _loss(value).style), " " * (width - filled))
+
+
+def _chance(value: float) -> str:
+    return f"{value:.0%}"
+
+
+def _card(pixels: np.ndarray, name: str, score: str) -> Group:
+    """An 8×8 image in four lines of half blocks, with a caption."""
+    ink = pixels.reshape(8, 8) > 0.4
+    glyphs = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+    lines = [
+        "".join(glyphs[bool(up), bool(low)] for up, low in zip(*ink[row : row + 2], strict=True))
+        for row in range(0, 8, 2)
+    ]
+    return Group(*(Text(line) for line in lines), Text(name, "dim"), Text(score))

@@ -1,0 +1,370 @@
+"""The two stories of ``condrank demo``, computed and kept as plain results; nothing here prints.
+
+1. Rock-paper-scissors: from 1,000 games, rank players who never played against players who never played.
+2. Handwritten digits: from labelled images, rank new images conditioned on new images; then images of digits that
+   were not in training at all, where the similarity prior matters.
+
+Test nodes are used once, for the numbers shown. λ (and τ of the prior) are chosen on training nodes held out of the
+fit, except for rock-paper-scissors, where λ is the fixed 2⁻³⁰ of the paper.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import pairwise_kernels
+from threadpoolctl import threadpool_limits
+
+from condrank._version import __version__
+from condrank.datasets import make_digits_task, make_rock_paper_scissors
+from condrank.diagnosis import Diagnosis, diagnose
+from condrank.estimators import ConditionalRanker
+from condrank.exceptions import RelationWarning
+from condrank.graph import RelationGraph
+from condrank.metrics import rank_loss
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SIX_MODELS = tuple(product(("ordinary", "symmetric", "reciprocal"), ("regression", "ranking")))
+GAMES_MODELS = (*SIX_MODELS, ("reciprocal", "logistic"))
+GAMES_ALPHA = 2.0**-30
+GAMES_DRAWS = 10
+DIGITS_KERNEL: dict[str, Any] = {"kernel": "rbf", "gamma": 0.1}
+DIGITS_ALPHAS = tuple(10.0**power for power in range(-4, 3))
+PRIOR_ALPHAS = tuple(10.0**power for power in range(0, 5))
+PRIOR_WEIGHTS = (1.0, 3.0, 10.0)
+HOLD_OUTS = 6
+
+Step = Callable[[str], None]
+"""Called with a few words when a piece of work begins."""
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """Rank loss of one model on pairs of unseen nodes (setting 4), and the λ it was chosen with."""
+
+    relation: str
+    loss: str
+    alpha: float
+    rank_loss: float
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Unseen objects ranked for one unseen node, best first.
+
+    Attributes
+    ----------
+    query : str
+        Name of the conditioning node.
+    position : int
+        Its position among the test nodes.
+    objects : list of str
+        Names of the objects.
+    indices : list of int
+        Their positions among the test nodes.
+    scores, truth : list of float
+        Predicted and true relation to them.
+    """
+
+    query: str
+    position: int
+    objects: list[str]
+    indices: list[int]
+    scores: list[float]
+    truth: list[float]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One story: what the labels say, what the models reach, one ranking, and the arrays behind the picture.
+
+    Attributes
+    ----------
+    diagnosis : Diagnosis
+        Of the training graph.
+    models : list of ModelResult
+        The six models; for games also the logistic loss.
+    baselines : dict
+        Rank loss of rankings that learn nothing, or nothing conditional.
+    ranked : Ranked
+        One ranking by the model ``chosen``.
+    chosen : ModelResult
+        The one with the relation and loss that the diagnosis recommends.
+    names : list of str
+        Names of the unseen nodes.
+    features, truth, scores : ndarray
+        Of the unseen nodes: features, true and predicted relation.
+    """
+
+    diagnosis: Diagnosis
+    models: list[ModelResult]
+    baselines: dict[str, float]
+    ranked: Ranked
+    chosen: ModelResult
+    names: list[str]
+    features: np.ndarray
+    truth: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def n_test(self) -> int:
+        """Number of unseen nodes."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class UnseenClasses:
+    """Rank loss on digits that were not in training, one entry per random choice of them.
+
+    Attributes
+    ----------
+    unseen : list of list of int
+        The digits left out of training.
+    similarity, plain, prior : list of float
+        Ranking by the kernel itself; a model without and one with ``prior="similarity"``.
+    """
+
+    unseen: list[list[int]]
+    similarity: list[float]
+    plain: list[float]
+    prior: list[float]
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """Everything ``condrank demo`` shows."""
+
+    seed: int
+    games: Task
+    digits: Task
+    unseen_classes: UnseenClasses
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python objects, ready for JSON; the arrays behind the picture are left out."""
+        unseen = self.unseen_classes
+        means = {name: float(np.mean(getattr(unseen, name))) for name in ("similarity", "plain", "prior")}
+        return {
+            "version": __version__,
+            "seed": self.seed,
+            "rock_paper_scissors": _task_dict(self.games),
+            "digits": _task_dict(self.digits),
+            "unseen_classes": {**vars(unseen), "mean": means},
+        }
+
+
+def count_steps() -> int:
+    """How often `run_demo` calls its ``step``."""
+    return GAMES_DRAWS + len(SIX_MODELS) + HOLD_OUTS
+
+
+def run_demo(seed: int = 0, step: Step = lambda _: None) -> DemoResult:
+    """Compute both stories. Some seconds; the cost is that of a hundred fits on a few hundred nodes.
+
+    Parameters
+    ----------
+    seed : int
+        Of the data: players, games, images and the digits left out.
+    step : callable
+        Called with a few words before each of the `count_steps` pieces of work.
+    """
+    # Matrices this small gain nothing from more threads, and lose much on a busy machine.
+    with threadpool_limits(1), warnings.catch_warnings():
+        # The wrong relation is fitted on purpose, to show what it costs.
+        warnings.simplefilter("ignore", RelationWarning)
+        return DemoResult(seed, play_games(seed, step), rank_digits(seed, step), leave_out_classes(seed, step))
+
+
+def play_games(seed: int, step: Step) -> Task:
+    """Rock-paper-scissors: all models and two baselines, averaged over `GAMES_DRAWS` draws of players and games."""
+    losses: dict[tuple[str, str], list[float]] = {model: [] for model in GAMES_MODELS}
+    baselines: dict[str, list[float]] = {"similarity": [], "one order": []}
+    # Spread over the seeds' own sequence, so that --seed 0 and --seed 1 share no draw.
+    seeds = np.random.SeedSequence(seed).generate_state(GAMES_DRAWS).tolist()
+    draws = [make_rock_paper_scissors(w=10, random_state=draw) for draw in seeds]
+    for number, (train, test) in enumerate(draws, start=1):
+        step(f"rock-paper-scissors, draw {number} of {GAMES_DRAWS}")
+        for relation, loss in GAMES_MODELS:
+            ranker = ConditionalRanker(relation=relation, loss=loss, alpha=GAMES_ALPHA).fit(train)
+            losses[relation, loss].append(1 - ranker.score(test))
+        truth, X = test.to_dense(), test.nodes.rows
+        baselines["similarity"].append(rank_loss(truth, pairwise_kernels(X)))
+        baselines["one order"].append(rank_loss(truth, _one_order(train, X)))
+    models = [ModelResult(*model, GAMES_ALPHA, float(np.mean(losses[model]))) for model in GAMES_MODELS]
+
+    train, test = draws[0]
+    X, truth = test.nodes.rows, test.to_dense()
+    chosen = _pick(models, "reciprocal", "logistic")
+    ranker = ConditionalRanker(relation=chosen.relation, loss=chosen.loss, alpha=chosen.alpha).fit(train)
+    chances = ranker.predict_proba(test)
+    rocky = int(np.argmax(X[:, 0]))
+    order = ranker.rank(X[[rocky]], X, top=len(X)).indices[0]
+    names = [f"player {position}" for position in range(len(X))]
+    return Task(
+        diagnosis=diagnose(train),
+        models=models,
+        baselines={name: float(np.mean(found)) for name, found in baselines.items()},
+        ranked=_ranked(rocky, order[order != rocky], names, chances, truth),
+        chosen=chosen,
+        names=names,
+        features=X,
+        truth=truth,
+        scores=chances,
+    )
+
+
+def rank_digits(seed: int, step: Step) -> Task:
+    """Digits: six models with λ chosen on held-out training nodes, scored on images they never saw."""
+    train, test = make_digits_task(450, 450, random_state=seed)
+    models = []
+    for relation, loss in SIX_MODELS:
+        step(f"digits, {relation} {loss}")
+        ranker = ConditionalRanker(relation=relation, loss=loss, **DIGITS_KERNEL)
+        ranker.set_params(alpha=choose_alpha(ranker, train)).fit(train)
+        models.append(ModelResult(relation, loss, ranker.alpha, 1 - ranker.score(test)))
+    chosen = _pick(models, "symmetric", "ranking")
+    ranker = ConditionalRanker(relation="symmetric", loss="ranking", alpha=chosen.alpha, **DIGITS_KERNEL).fit(train)
+    X, truth, scores = test.nodes.rows, test.to_dense(), ranker.predict(test)
+    names = [str(name) for name in np.asarray(test.nodes.ids)]
+    order = ranker.rank(X[:1], X, top=len(X)).indices[0]
+    return Task(
+        diagnosis=diagnose(train),
+        models=models,
+        baselines={"similarity": rank_loss(truth, pairwise_kernels(X, metric="rbf", gamma=DIGITS_KERNEL["gamma"]))},
+        ranked=_ranked(0, order[order != 0], names, scores, truth),
+        chosen=chosen,
+        names=names,
+        features=X,
+        truth=truth,
+        scores=scores,
+    )
+
+
+def leave_out_classes(seed: int, step: Step) -> UnseenClasses:
+    """Digits not in training: does learning help there, and does the prior?
+
+    Three digits are left out at random, `HOLD_OUTS` times; the relation is "the same digit". λ, and τ with the prior,
+    are chosen by leaving training digits out in the same way.
+    """
+    bunch: Any = load_digits()
+    X, digit = bunch.data / 16, bunch.target
+    rng = np.random.default_rng(seed)
+    result = UnseenClasses([], [], [], [])
+    for number in range(1, HOLD_OUTS + 1):
+        step(f"unseen digits, choice {number} of {HOLD_OUTS}")
+        shuffled = rng.permutation(10)
+        unseen, seen = shuffled[:3], shuffled[3:]
+        images = rng.permutation(len(digit))
+        known = images[np.isin(digit[images], seen)][:250]
+        new = images[np.isin(digit[images], unseen)][:200]
+        train, test = (RelationGraph.from_classes(X[rows], digit[rows]) for rows in (known, new))
+        folds = [np.isin(digit[known], part) for part in np.array_split(seen, 3)]
+        result.unseen.append(sorted(unseen.tolist()))
+        kernel = pairwise_kernels(X[new], metric="rbf", gamma=DIGITS_KERNEL["gamma"])
+        result.similarity.append(rank_loss(test.to_dense(), kernel))
+        plain = [ConditionalRanker(relation="symmetric", **DIGITS_KERNEL)]
+        prior = [
+            ConditionalRanker(relation="symmetric", prior="similarity", prior_weight=tau, **DIGITS_KERNEL)
+            for tau in PRIOR_WEIGHTS
+        ]
+        for candidates, losses in ((plain, result.plain), (prior, result.prior)):
+            best = min(_held_out(candidates, train, folds, PRIOR_ALPHAS), key=lambda found: found[0])
+            losses.append(1 - best[1].set_params(alpha=best[2]).fit(train).score(test))
+    return result
+
+
+def choose_alpha(ranker: ConditionalRanker, train: RelationGraph) -> float:
+    """The λ of `DIGITS_ALPHAS` with the least rank loss on the last third of the training nodes."""
+    n = len(train)
+    held_out = np.arange(n) >= 2 * n // 3
+    return min(_held_out([ranker], train, [held_out], DIGITS_ALPHAS), key=lambda found: found[0])[2]
+
+
+def draw(result: DemoResult) -> Figure:
+    """The picture: true and predicted relation between unseen digits, and predicted chances of unseen players."""
+    from matplotlib.figure import Figure
+
+    from condrank.plots import RelationDisplay, SimplexDisplay
+
+    digits, games = result.digits, result.games
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    panels: Any = figure.subfigures(1, 2, width_ratios=(1.7, 1))
+    left, right = panels
+    digit = np.array([int(name[5]) for name in digits.names])
+    # Digits that enclose an area first, so that the coarse level of the relation shows as two large blocks.
+    order = np.lexsort((digit, ~np.isin(digit, (0, 4, 6, 8, 9))))
+    relation = RelationDisplay.from_predictions(digits.truth, digits.scores, order=order, groups=digit)
+    relation.plot(ax=left.subplots(1, 2, sharey=True))
+    left.suptitle(f"Digits: how alike are {digits.n_test} images never seen in training?", fontsize=11)
+
+    query = games.ranked.position
+    # The true chance is linear in the opponent's shares of moves: three corners say all of it.
+    pure_moves = np.linalg.lstsq(games.features, games.truth[query], rcond=None)[0]
+    simplex = SimplexDisplay.from_predictions(
+        games.features,
+        games.scores[query],
+        query=query,
+        corners=("rock", "paper", "scissors"),
+        corner_values=pure_moves,
+        limits=(0, 1),
+    )
+    simplex.plot(ax=right.subplots(), label="chance that the star wins")
+    right.suptitle(f"Rock-paper-scissors: true chances, and dots for players never seen", fontsize=11)
+    return figure
+
+
+def _held_out(
+    candidates: Iterable[ConditionalRanker], train: RelationGraph, folds: list[np.ndarray], alphas: tuple[float, ...]
+) -> Iterator[tuple[float, ConditionalRanker, float]]:
+    """Mean rank loss of each candidate and λ on parts of the training nodes (masks) held out of the fit."""
+    parts = [(train[~fold], train[fold]) for fold in folds]
+    for candidate in candidates:
+        losses = np.zeros(len(alphas))
+        for rest, held_out in parts:
+            path = candidate.fit(rest).path(alphas)
+            losses += [1 - ranker.score(held_out) for ranker in path]
+        for alpha, loss in zip(alphas, losses / len(parts), strict=True):
+            yield float(loss), candidate, alpha
+
+
+def _one_order(train: RelationGraph, X: np.ndarray) -> np.ndarray:
+    """Scores of a model with one score per player, linear in the features: the same order for every opponent."""
+    Y, strategies = train.to_dense(), train.nodes.rows
+    winner, loser = np.nonzero(np.isfinite(Y))
+    ridge = Ridge(alpha=1e-6, fit_intercept=False).fit(strategies[winner] - strategies[loser], Y[winner, loser])
+    strength = ridge.predict(X)
+    return np.subtract.outer(strength, strength)
+
+
+def _pick(models: list[ModelResult], relation: str, loss: str) -> ModelResult:
+    return next(model for model in models if (model.relation, model.loss) == (relation, loss))
+
+
+def _ranked(query: int, order: np.ndarray, names: list[str], scores: np.ndarray, truth: np.ndarray) -> Ranked:
+    """The ranking of the objects in ``order`` for the node at position ``query``."""
+    return Ranked(
+        query=names[query],
+        position=query,
+        objects=[names[position] for position in order],
+        indices=order.tolist(),
+        scores=scores[query, order].tolist(),
+        truth=truth[query, order].tolist(),
+    )
+
+
+def _task_dict(task: Task) -> dict[str, Any]:
+    return {
+        "diagnosis": task.diagnosis.to_dict(),
+        "n_test_nodes": task.n_test,
+        "models": [asdict(model) for model in task.models],
+        "baselines": {**task.baselines, "random": 0.5},
+        "ranking": {"model": asdict(task.chosen), **asdict(task.ranked)},
+    }

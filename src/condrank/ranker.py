@@ -1,0 +1,174 @@
+"""What every ranker offers once it is fitted: scores, rankings and a score of its own, made in blocks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from condrank._blocks import row_blocks
+from condrank.exceptions import RelationWarning
+from condrank.graph import RelationGraph
+from condrank.metrics import pair_counts
+from condrank.nodes import Nodes
+from condrank.observations import Observations
+from condrank.ranking import Ranking, rank_objects
+from condrank.relations import ORDINARY, RECIPROCAL, Relation
+from condrank.settings import check_count
+from condrank.validation import check_features
+
+
+class Scorer(Protocol):
+    """Whatever scores objects conditioned on nodes; `condrank.model.Model` is one."""
+
+    def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        ...
+
+
+class Ranker(BaseEstimator):
+    """Base of the rankers: subclasses fit a `Scorer` and call ``_set_fitted``."""
+
+    rank_by = "outgoing"
+
+    def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
+        """Scores of objects conditioned on nodes; a higher score is a better rank.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_features), or RelationGraph
+            Conditioning nodes, known or new; kernel values against the training nodes for ``kernel="precomputed"``.
+            A graph stands for all pairs of its nodes.
+        objects : array-like of shape (n_objects, n_features), optional
+            Objects to rank, known or new; by default the training nodes.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_objects)
+        """
+        scorer = self._fitted()
+        first, second = self._pair(queries, objects)
+        n_queries, n_objects = len(first), len(self._objects if second is None else second)
+        if n_queries == 0 or n_objects == 0:
+            return np.empty((n_queries, n_objects))
+        out = None
+        for block, scores in scorer.blocks(first, second):
+            if len(scores) == n_queries:
+                return scores
+            if out is None:
+                out = np.empty((n_queries, n_objects), dtype=scores.dtype)
+            out[block] = scores
+        assert out is not None
+        return out
+
+    def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
+        """Scores of aligned pairs: of ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,)."""
+        scorer = self._fitted()
+        first, second = Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects"))
+        if len(first) != len(second):
+            raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
+        # Small squares, of which the diagonal is kept: a pair costs no more than its coordinates do.
+        parts = [np.empty(0)]
+        for square in row_blocks(len(first), 1, budget=64):
+            rows = [scores for _, scores in scorer.blocks(first.block(square), second.block(square))]
+            parts.append(np.diagonal(np.concatenate(rows)))
+        return np.concatenate(parts[1:] or parts)
+
+    def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
+        """The ``top`` objects for each conditioning node, best first; scores are made and dropped in blocks.
+
+        Parameters are those of `predict`; ``top`` is cut to the number of objects.
+        """
+        scorer = self._fitted()
+        top = check_count("top", top)
+        first, second = self._pair(queries, objects)
+        return rank_objects(scorer, first, second, top, self._objects if second is None else second)
+
+    def score(self, X: Any, Y: Any = None) -> float:
+        """1 - rank loss, pooled over conditioning nodes, on all pairs of the given nodes (setting 4 if they are new).
+
+        Parameters
+        ----------
+        X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
+            A graph; or features (for ``kernel="precomputed"`` kernel values against the training nodes).
+        Y : array-like or scipy sparse array of shape (n_nodes, n_nodes), optional
+            Relation values when X is features; NaN where not known.
+        """
+        scorer = self._fitted()
+        graph = as_graph(X, Y)
+        return 1.0 - pooled_rank_loss(scorer, *self._sides(graph), self._conditioned(graph))
+
+    def _set_fitted(self, scorer: Scorer, nodes: Nodes, objects: Nodes) -> None:
+        """Keep the scorer, and the training objects for their number and their ids."""
+        self._model, self._objects = scorer, objects
+        self.n_features_in_ = nodes.base.shape[1]
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "n_features_in_")
+        return self._model
+
+    def _sides(self, graph: RelationGraph) -> tuple[Nodes, Nodes]:
+        """Conditioning nodes and objects of a graph."""
+        return (graph.nodes, graph.objects) if self.rank_by == "outgoing" else (graph.objects, graph.nodes)
+
+    def _conditioned(self, graph: RelationGraph) -> Observations:
+        """The relation with a row for each conditioning node."""
+        return graph.relation if self.rank_by == "outgoing" else graph.relation.transpose()
+
+    def _pair(self, queries: Any, objects: Any) -> tuple[Nodes, Nodes | None]:
+        """Conditioning nodes and objects to score."""
+        if isinstance(queries, RelationGraph):
+            if objects is not None:
+                raise ValueError("objects must be left out when queries is a RelationGraph, which has its own")
+            return self._sides(queries)
+        first = Nodes(check_features(queries, "queries"))
+        if objects is None:
+            return first, None
+        return first, first if objects is queries else Nodes(check_features(objects, "objects"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = False
+        return tags
+
+
+def as_graph(X: Any, Y: Any) -> RelationGraph:
+    """The graph itself, or one made of features and relation values."""
+    if isinstance(X, RelationGraph):
+        if Y is not None:
+            raise ValueError("Y must be left out when X is a RelationGraph, which has its own relation")
+        return X
+    if Y is None:
+        raise ValueError("Y is missing: pass the relation values between the nodes, or a RelationGraph as X")
+    return RelationGraph(X, Y)
+
+
+def pooled_rank_loss(scorer: Scorer, queries: Nodes, objects: Nodes, truth: Observations) -> float:
+    """Rank loss pooled over conditioning nodes; neither the truth nor the scores are held whole."""
+    wrong, comparable = 0.0, 0
+    for block, scores in scorer.blocks(queries, objects):
+        lost, pairs = pair_counts(truth.to_dense(block), scores)
+        wrong, comparable = wrong + float(lost.sum()), comparable + int(pairs.sum())
+    if comparable == 0:
+        raise ValueError("no conditioning node has two objects with different relation values: nothing to rank")
+    return wrong / comparable
+
+
+def warn_of_disagreement(graph: RelationGraph, relation: Relation, stacklevel: int = 3) -> None:
+    """As in the paper, the symmetric or skew part is learned of a relation that is not quite so."""
+    if relation is ORDINARY:
+        return
+    gap = graph.disagreement(relation.sign, graph.centre if relation is RECIPROCAL else 0.0)
+    if gap > 1e-6:
+        part = "symmetric" if relation.sign > 0 else "skew-symmetric"
+        warnings.warn(
+            f"relation={relation.name!r}, but the two directions of some pairs disagree by up to {gap:.2g} of the "
+            f"largest label; the {part} part is learned",
+            RelationWarning,
+            stacklevel=stacklevel,
+        )

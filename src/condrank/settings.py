@@ -1,0 +1,111 @@
+"""A ranker's parameters, checked against the graph it will learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from condrank.graph import RelationGraph
+from condrank.nodes import NodeKernel
+from condrank.relations import ORDINARY, RECIPROCAL, Relation, get_relation
+
+LOSSES = ("ranking", "regression", "logistic")
+SOLVERS = ("auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit")
+METHODS = ("cg", "bicgstab")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters of a fit; what they mean is told by `ConditionalRanker`."""
+
+    relation: Relation
+    loss: str
+    alpha: float
+    kernel: NodeKernel
+    prior_weight: float
+    rank_by: str
+    clip: bool
+    solver: str
+    tol: float
+    max_iter: int
+    method: str
+    centre: float
+
+
+def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
+    """Check every parameter of a ranker for a graph; a ValueError names the first that does not fit."""
+    relation = get_relation(ranker.relation)
+    choices = {
+        "loss": LOSSES,
+        "rank_by": ("outgoing", "incoming"),
+        "prior": (None, "similarity"),
+        "solver": SOLVERS,
+        "method": METHODS,
+    }
+    for name, allowed in choices.items():
+        if (value := getattr(ranker, name)) not in allowed:
+            raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
+    if ranker.solver == "early_stopping":
+        alpha = check_number("alpha", ranker.alpha, at_least=0.0)
+    else:
+        alpha = check_number("alpha", ranker.alpha, above=0.0)
+    params = ranker.kernel_params or {}
+    kernel = NodeKernel(ranker.kernel, ranker.gamma, ranker.degree, ranker.coef0, params, bool(ranker.constant))
+    if graph.is_two_domain and relation is not ORDINARY:
+        raise ValueError(
+            f"relation={ranker.relation!r} needs conditioning nodes and objects of one domain, but the graph has two; "
+            "use relation='ordinary'"
+        )
+    if ranker.loss == "logistic" and relation is not RECIPROCAL:
+        raise ValueError(f"loss='logistic' is for relation='reciprocal' (who beats whom), got {ranker.relation!r}")
+    if graph.n_edges == 0:
+        raise ValueError("the graph has no observed edge: there is nothing to learn from")
+    return Settings(
+        relation=relation,
+        loss=ranker.loss,
+        alpha=alpha,
+        kernel=kernel,
+        prior_weight=_check_prior(ranker, relation, graph),
+        rank_by=ranker.rank_by,
+        clip=bool(ranker.clip),
+        solver=ranker.solver,
+        tol=check_number("tol", ranker.tol, at_least=0.0),
+        max_iter=check_count("max_iter", ranker.max_iter),
+        method=ranker.method,
+        centre=graph.centre if relation is RECIPROCAL else 0.0,
+    )
+
+
+def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float:
+    if ranker.prior is None:
+        return 0.0
+    if relation is RECIPROCAL:
+        raise ValueError("prior='similarity' is symmetric and cannot be the prior of a reciprocal relation")
+    if graph.is_two_domain:
+        raise ValueError("prior='similarity' needs a single domain: there is no similarity across two")
+    return check_number("prior_weight", ranker.prior_weight)
+
+
+def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: float = -np.inf) -> float:
+    """A finite number within its bounds."""
+    real = isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    if not real or float(value) <= above or float(value) < at_least:
+        bound = (
+            f" greater than {above:g}"
+            if above > -np.inf
+            else f" of at least {at_least:g}"
+            if at_least > -np.inf
+            else ""
+        )
+        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+    return float(value)
+
+
+def check_count(name: str, value: Any) -> int:
+    """A whole number of at least one."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+    return int(value)

@@ -1,0 +1,245 @@
+"""Edge-wise RLS and RankRLS: every observed edge is one example, as an off-the-shelf learner would have it.
+
+The paper's baseline. The features of an edge are Π[z(v) z(v')ᵀ], whose inner products are the Kronecker, symmetric or
+reciprocal kernel, the ½ of the last two included; they are bilinear in z and z', so that the mean over a conditioning
+node's edges is taken out of z' alone. The minimiser of
+
+    ½ Σ_e m_e (y_e - ȳ_v - ⟨W, Π[z (z' - z̄'_v)ᵀ]⟩)² + ½ λ‖W‖²
+
+(means zero for regression) is found from one dense p×p system of product features, p = r r' or r(r ± 1)/2, or from one
+dense E×E system of edge kernel values. Both grow with the fourth power of the size of the problem, where the closed
+forms and the iterations of this package need r×r arrays: use it to check them, and on small graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import linalg
+
+from condrank._blocks import ENTRIES, row_blocks
+from condrank.nodes import Coordinates
+from condrank.nodes.exact import spectrum
+from condrank.observations import Edges, Observations
+from condrank.relations import Relation
+from condrank.solvers.solution import Iteration, Solution
+
+MAX_BYTES = 4 * 2**30
+FEATURES = ("auto", "product", "kernel")
+
+
+def solve_explicit(
+    relation: Relation,
+    loss: str,
+    Z: np.ndarray,
+    Z_objects: np.ndarray,
+    edges: Edges,
+    alpha: float,
+    *,
+    features: str = "auto",
+    max_bytes: int = MAX_BYTES,
+) -> np.ndarray:
+    """W (r, r') with scores zᵀWz', from a dense system over product features or over edges.
+
+    Parameters
+    ----------
+    relation : Relation
+        Its projection; two domains need the ordinary one.
+    loss : {"regression", "ranking"}
+        Ranking is conditioned on the starting nodes of the edges.
+    Z, Z_objects : ndarray of shapes (n, r) and (m, r')
+        Coordinates of the training nodes and objects; the same for a single domain.
+    edges : Edges of shape (n, m)
+        Observed labels, with the centre of a reciprocal relation's scale already subtracted; `all_edges` makes
+        them from a complete relation.
+    alpha : float
+        λ > 0, the same as in `condrank.solvers.closed_form`.
+    features : {"auto", "product", "kernel"}
+        The p×p system of product features, the E×E system of edge kernel values, or the smaller of the two.
+    max_bytes : int
+        More than this is refused with a ValueError before anything is allocated.
+
+    Notes
+    -----
+    O(E p² + p³) time and one p×p array, or O(E² r + E³) and one E×E array, beside blocks of 32 MiB.
+    """
+    if features not in FEATURES:
+        raise ValueError(f"features must be one of {list(FEATURES)}, got {features!r}")
+    p, n_pairs = n_product_features(relation, Z.shape[1], Z_objects.shape[1]), edges.n_pairs
+    if features == "auto":
+        features = "product" if p <= n_pairs else "kernel"
+    size = p if features == "product" else n_pairs
+    _check_size(size, features, max_bytes)
+    examples = _Examples(loss, np.asarray(Z, np.float64), np.asarray(Z_objects, np.float64), edges)
+    if features == "kernel":
+        a = solve_positive(examples.kernel(relation), examples.y, alpha)
+        return relation.project(examples.reduce(a))
+    G, rhs = np.zeros((p, p)), np.zeros(p)
+    for block, starts, ends in examples.blocks(p):
+        Phi = product_features(relation, starts, ends)
+        G += Phi.T @ Phi
+        rhs += Phi.T @ examples.y[block]
+    return weight_matrix(relation, solve_positive(G, rhs, alpha), Z.shape[1], Z_objects.shape[1])
+
+
+class ExplicitSystem:
+    """`solve_explicit` as a system; parameters are those of `condrank.solvers.preconditioned.PrimalSystem`."""
+
+    def __init__(
+        self,
+        relation: Relation,
+        loss: str,
+        rows: Coordinates,
+        cols: Coordinates,
+        observations: Observations,
+        prior_weight: float = 0.0,
+        centre: float = 0.0,
+    ):
+        self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
+        self.Z = rows.training()
+        self.Z_objects = self.Z if cols is rows else cols.training()
+        self.edges = all_edges(observations, centre)
+        if prior_weight:
+            similarity = np.einsum("ij,ij->i", self.Z[self.edges.sources], self.Z_objects[self.edges.indices])
+            self.edges = self.edges.with_values(self.edges.values - prior_weight * similarity)
+
+    def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:
+        """W for one λ > 0, by one dense factorisation."""
+        W = solve_explicit(self.relation, self.loss, self.Z, self.Z_objects, self.edges, alpha)
+        return Solution(W.astype(self.Z.dtype, copy=False))
+
+
+def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, features: str = "auto") -> int:
+    """Bytes at the peak of `solve_explicit`: the system, a copy for its factors, and blocks."""
+    p = n_product_features(relation, r, r_objects)
+    size = {"product": p, "kernel": n_pairs, "auto": min(p, n_pairs)}[features]
+    return _system_bytes(size)
+
+
+def all_edges(relation: Observations, centre: float = 0.0) -> Edges:
+    """Every observation as an edge, its label less ``centre``. O(nm) memory for a complete relation."""
+    if not isinstance(relation, Edges):
+        relation = Edges.from_holes(relation.to_dense())
+    if centre == 0.0:
+        return relation
+    return relation.with_values(relation.values - centre)
+
+
+def n_product_features(relation: Relation, r: int, r_objects: int) -> int:
+    """Number of product features of an edge: r r', or r(r + 1)/2 (symmetric), r(r - 1)/2 (reciprocal)."""
+    return r * (r + relation.sign) // 2 if relation.sign else r * r_objects
+
+
+def product_features(relation: Relation, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Features (E, p) of edges with coordinates (E, r) of their starting and (E, r') of their ending nodes.
+
+    Ordinary: all products z_k z'_l. Symmetric and reciprocal: (z_k z'_l ± z_l z'_k)/√2 for k < l, and z_k z'_k
+    (symmetric): Π[z z'ᵀ] in an orthonormal basis of the symmetric or skew matrices. O(Ep).
+    """
+    if not relation.sign:
+        return (starts[:, :, None] * ends[:, None, :]).reshape(len(starts), -1)
+    one, other, scale = _basis(relation, starts.shape[1])
+    Phi = starts[:, one] * ends[:, other]
+    Phi += relation.sign * (starts[:, other] * ends[:, one])
+    Phi *= scale
+    return Phi
+
+
+def weight_matrix(relation: Relation, weights: np.ndarray, r: int, r_objects: int) -> np.ndarray:
+    """W (r, r') with zᵀWz' = ⟨weights, features of the edge⟩, from weights of shape (p,)."""
+    if not relation.sign:
+        return weights.reshape(r, r_objects)
+    one, other, scale = _basis(relation, r)
+    W = np.zeros((r, r))
+    W[one, other] = scale * weights
+    W += relation.sign * W.T
+    return W
+
+
+def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
+    """(G + λI)⁻¹ rhs for a positive semi-definite G, which is overwritten, up to what lies in the null space of G.
+
+    Cholesky; where λ is so small that rounding errors of G would be divided by it, an eigendecomposition that
+    drops what is noise, as the coordinates of a singular kernel do. The dropped part has no influence on scores.
+    """
+    size = len(G)
+    largest = float(np.trace(G))
+    if alpha > 1e-9 * largest:
+        np.einsum("ii->i", G)[:] += alpha
+        factor = linalg.cho_factor(G.T, lower=True, overwrite_a=True, check_finite=False)
+        return linalg.cho_solve(factor, rhs, check_finite=False)
+    s, V = spectrum(G)
+    signal = s > size * np.finfo(np.float64).eps * s[-1]
+    return V[:, signal] @ ((V[:, signal].T @ rhs) / (s[signal] + alpha))
+
+
+class _Examples:
+    """Edges as examples: √m (z, z' - z̄'_v) and √m (y - ȳ_v), the means zero for regression."""
+
+    def __init__(self, loss: str, Z: np.ndarray, Z_objects: np.ndarray, edges: Edges):
+        self.Z, self.Z_objects = Z, Z_objects
+        self.sources, self.targets = edges.sources, edges.indices
+        self.root = np.sqrt(edges.weights.astype(np.float64))
+        y = edges.values.astype(np.float64)
+        self.means = None
+        if loss == "ranking":
+            M = edges.matrix(edges.weights.astype(np.float64))
+            total = np.asarray(M.sum(axis=1)).ravel()
+            total[total == 0] = 1  # a node without edges
+            self.means = np.asarray(M @ Z_objects) / total[:, None]
+            y = y - (np.bincount(self.sources, self.root**2 * y, minlength=len(total)) / total)[self.sources]
+        self.y = self.root * y
+
+    def part(self, block: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of both ends of some edges; the weight is in those of the starting node."""
+        sources = self.sources[block]
+        ends = self.Z_objects[self.targets[block]]
+        if self.means is not None:
+            ends = ends - self.means[sources]
+        return self.root[block, None] * self.Z[sources], ends
+
+    def blocks(self, row_size: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """All edges, a block at a time."""
+        for block in row_blocks(len(self.y), row_size):
+            yield block, *self.part(block)
+
+    def kernel(self, relation: Relation) -> np.ndarray:
+        """The E×E kernel between examples. O(E²r)."""
+        everything = slice(0, len(self.y))
+        starts, ends = self.part(everything)
+        K = np.empty((len(starts), len(starts)))
+        for block in row_blocks(*K.shape):
+            part = K[block]
+            np.multiply(starts[block] @ starts.T, ends[block] @ ends.T, out=part)
+            if relation.sign:
+                part += relation.sign * ((starts[block] @ ends.T) * (ends[block] @ starts.T))
+                part *= 0.5
+        return K
+
+    def reduce(self, a: np.ndarray) -> np.ndarray:
+        """Σ_e a_e z z'ᵀ, before the projection. O(Err')."""
+        W = np.zeros((self.Z.shape[1], self.Z_objects.shape[1]))
+        for block, starts, ends in self.blocks(sum(W.shape)):
+            W += starts.T @ (a[block, None] * ends)
+        return W
+
+
+def _basis(relation: Relation, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index pairs k ≤ l (k < l, reciprocal), and the scale of z_k z'_l ± z_l z'_k for each."""
+    one, other = np.triu_indices(r, k=0 if relation.sign > 0 else 1)
+    return one, other, np.where(one == other, 0.5, np.sqrt(0.5))
+
+
+def _system_bytes(size: int) -> int:
+    return 8 * (2 * size**2 + 4 * ENTRIES)
+
+
+def _check_size(size: int, features: str, max_bytes: int) -> None:
+    needed = _system_bytes(size)
+    if needed > max_bytes:
+        what = "product features" if features == "product" else "observed edges"
+        raise ValueError(
+            f"the explicit solver needs about {needed / 2**30:.3g} GiB for a dense system over {size:,} {what}, more "
+            f"than the {max_bytes / 2**30:.3g} GiB allowed; the other solvers of ConditionalRanker never build it"
+        )

@@ -1,0 +1,141 @@
+"""Incomplete graphs: conjugate gradients on W, preconditioned by the closed form of the complete graph.
+
+With observed edges Ω and weights m ≥ 0, W solves
+
+    Π[Zᵀ L_Ω(Z W Zᵀ) Z] + λ W = Π[Zᵀ L_Ω(Y) Z],
+
+where L_Ω multiplies the observed entries by their weights (regression), after each row's weighted mean over its
+observed entries was taken out (ranking: the paper's L = I - QQᵀ). Were every pair observed with the mean weight ρ, the
+solution would be the closed form at λ/ρ divided by ρ: that is the preconditioner.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condrank.nodes import Coordinates
+from condrank.observations import Edges
+from condrank.relations import Relation
+from condrank.solvers.closed_form import CompleteInverse
+from condrank.solvers.krylov import krylov
+from condrank.solvers.sampled import SampledProducts
+from condrank.solvers.solution import Iteration, Solution
+
+# Share of observed pairs from which on dense products are faster than sampled ones (benchmarks/products.py).
+DENSE_FROM = 0.08
+
+
+class PrimalSystem:
+    """The system above for one graph: right-hand side, product and preconditioner.
+
+    Parameters
+    ----------
+    relation, loss, rows, cols
+        As for `condrank.solvers.closed_form.ClosedForm`.
+    edges : Edges of shape (n, m)
+        The observed pairs, their labels and weights.
+    prior_weight : float
+        τ of the similarity prior.
+    centre : float
+        Taken from every label.
+    dense : bool, optional
+        Form all n×m values in every product, or only the observed ones; by default what is faster.
+
+    Notes
+    -----
+    A product costs four dense matrix products, or O(n_pairs r + nr²) with sampled ones.
+    """
+
+    def __init__(
+        self,
+        relation: Relation,
+        loss: str,
+        rows: Coordinates,
+        cols: Coordinates,
+        edges: Edges,
+        prior_weight: float = 0.0,
+        centre: float = 0.0,
+        dense: bool | None = None,
+    ):
+        self.relation, self.loss, self.rows, self.cols, self.edges = relation, loss, rows, cols, edges
+        self.Z = rows.training()
+        self.Z_objects = self.Z if cols is rows else cols.training()
+        n, m = edges.shape
+        self.density = float(edges.weights.sum(dtype=np.float64) / (n * m))
+        self.dense = edges.n_pairs >= DENSE_FROM * n * m if dense is None else dense
+        self.products = SampledProducts(edges.indptr, edges.indices, edges.shape)
+        self.weights = edges.weights.astype(self.Z.dtype, copy=False)
+        self.loss_operator = EdgeLoss(loss, edges, self.weights)
+        labels = edges.values.astype(self.Z.dtype) - self.Z.dtype.type(centre)
+        if prior_weight:
+            labels -= prior_weight * self.products.at_edges(self.Z, self.Z_objects)
+        self.rhs = self.reduce(self.loss_operator(labels))
+
+    def reduce(self, entries: np.ndarray) -> np.ndarray:
+        """Π[Zᵀ S Z'] for the sparse S with these entries at the observed pairs."""
+        return self.relation.project(self.Z.T @ self.products.times(entries, self.Z_objects))
+
+    def values(self, W: np.ndarray) -> np.ndarray:
+        """The model's values z(v)ᵀ W z(v') at the observed pairs."""
+        return self.products.at_edges(self.Z @ W, self.Z_objects)
+
+    def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
+        """Π[Zᵀ L_Ω(Z W Z'ᵀ) Z'] + λW."""
+        if self.dense:
+            out = self.Z.T @ (self.loss_operator.on_all((self.Z @ W) @ self.Z_objects.T) @ self.Z_objects)
+            out = self.relation.project(out)
+        else:
+            out = self.reduce(self.loss_operator(self.values(W)))
+        out += alpha * W
+        return out
+
+    def solve(self, alpha: float, iteration: Iteration) -> Solution:
+        """W for one λ > 0, to a relative residual of the iteration's tolerance."""
+        inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha / self.density)
+        found = krylov(
+            lambda W: self.apply(W, alpha),
+            self.rhs,
+            precondition=lambda R: inverse(R) / self.density,
+            start=iteration.start,
+            tol=max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
+            max_iter=iteration.max_iter,
+            watch=iteration.watch,
+        )
+        return Solution(found.x, found.n_iter, found.converged)
+
+
+class EdgeLoss:
+    """L_Ω: weights, and for the ranking loss each row's weighted mean taken out before."""
+
+    def __init__(self, loss: str, edges: Edges, weights: np.ndarray):
+        self.loss, self.edges, self.weights = loss, edges, weights
+        self.filled = np.flatnonzero(np.diff(edges.indptr))
+        self.starts = edges.indptr[self.filled]
+        self.counts = np.diff(edges.indptr)[self.filled]
+        self.totals = np.add.reduceat(weights, self.starts) if len(weights) else weights
+        self._mask: np.ndarray | None = None
+
+    def __call__(self, entries: np.ndarray) -> np.ndarray:
+        """L_Ω of entries at the observed pairs. O(n_pairs)."""
+        weighted = self.weights * entries
+        if self.loss == "ranking":
+            means = np.add.reduceat(weighted, self.starts) / self.totals
+            weighted -= self.weights * np.repeat(means, self.counts)
+        return weighted
+
+    def on_all(self, F: np.ndarray) -> np.ndarray:
+        """L_Ω of a dense n×m array, in place: zero where nothing was observed. O(nm)."""
+        mask = self.mask
+        F *= mask
+        if self.loss == "ranking":
+            means = np.zeros(len(F), dtype=F.dtype)
+            means[self.filled] = F.sum(axis=1)[self.filled] / self.totals
+            F -= mask * means[:, None]
+        return F
+
+    @property
+    def mask(self) -> np.ndarray:
+        """The weights as a dense array, made when first needed."""
+        if self._mask is None:
+            self._mask = self.edges.matrix(self.weights).toarray()
+        return self._mask
