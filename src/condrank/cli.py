@@ -227,8 +227,8 @@ def _tell_diagnosis(task: Task, console: Console) -> None:
 def _tell_losses(task: Task, note: str, baselines: dict[str, float], console: Console) -> None:
     """The models, relation × loss, above what learns nothing conditional."""
     console.print(f"\n[bold]Rank loss on unseen nodes[/bold] [dim](0 perfect, .5 random; {note})[/dim]")
-    table = Table(box=None, padding=(0, 2), header_style="dim")
-    table.add_column("relation")
+    table = Table(box=None, padding=(0, 1, 0, 2), header_style="dim")
+    table.add_column("relation", no_wrap=True)
     names = list(dict.fromkeys(model.loss for model in task.models))
     for name in names:
         table.add_column(name, justify="right")

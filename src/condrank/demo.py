@@ -317,7 +317,8 @@ def draw(result: DemoResult) -> Figure:
         limits=(0, 1),
     )
     simplex.plot(ax=right.subplots(), label="chance that the star wins")
-    right.suptitle(f"Rock-paper-scissors: true chances, and dots for players never seen", fontsize=11)
+    simplex.ax_.set_title("background: true, dots: predicted", fontsize=10)
+    right.suptitle("Rock-paper-scissors: players never seen", fontsize=11)
     return figure
 
 

@@ -148,6 +148,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         self.warm_start = warm_start
         self.random_state = random_state
 
+    history_: list[float]
+
     @with_callbacks
     def fit(self, X: Any, Y: Any = None, validation: RelationGraph | None = None) -> ConditionalRanker:
         """Learn from a graph, or from node features and their relation.
@@ -171,13 +173,13 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         plan = make_plan(graph, settings)
         check_memory(plan)
         warn_of_disagreement(graph, settings.relation, stacklevel=4)
-        start = self._warm_weights(graph, plan)
         first, second = self._sides(graph)
-        system = make_system(plan.solver, settings, first, second, self._conditioned(graph))
+        coordinates, start = self._warm(graph, settings, plan)
+        system = make_system(plan.solver, settings, first, second, self._conditioned(graph), coordinates)
         model = Model(system.rows, system.cols, None, settings.prior_weight, settings.centre, self.loss == "logistic")
         self._settings, self._system, self._trained_on = settings, system, (graph.nodes, graph.objects)
         self.plan_, self.solver_ = plan, plan.solver
-        context = self._init_callback_context(max_subtasks=None)
+        context = self._init_callback_context(max_subtasks=self.max_iter + 1)
         context.call_on_fit_task_begin(estimator=self, X=graph)
         fit = _Fit(self, model, context, self._held_out(model, validation))
         self._set_fitted(model, first, second)
@@ -192,14 +194,20 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         patience = check_count("n_iter_no_change", self.n_iter_no_change)
         return HeldOut(lambda W: pooled_rank_loss(model.with_weights(W), *sides, truth), patience)
 
-    def _warm_weights(self, graph: RelationGraph, plan: Plan) -> Any:
-        """Weights of the last fit, where they mean the same in this one."""
+    def _warm(self, graph: RelationGraph, settings: Settings, plan: Plan) -> tuple[Any, Any]:
+        """Coordinates and weights of the last fit, where they mean the same in this one."""
         if not self.warm_start or not hasattr(self, "alpha_") or self.solver_ != plan.solver:
-            return None
-        same = [old.base is new.base for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True)]
-        if not all(same) or len(self._trained_on[0]) != len(graph.nodes):
-            raise ValueError("warm_start=True needs the nodes of the last fit: the same X, uncopied, with other edges")
-        return None if plan.solver == "dual" else self._model.W
+            return None, None
+        for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True):
+            if old.base is not new.base or not np.array_equal(old.positions, new.positions):
+                raise ValueError(
+                    "warm_start=True needs the nodes of the last fit: the same X, uncopied, with other edges"
+                )
+        before = self._settings
+        if (settings.kernel, settings.clip, settings.rank_by) != (before.kernel, before.clip, before.rank_by):
+            return None, None
+        start = self._model.W if settings.relation is before.relation else None
+        return (self._system.rows, self._system.cols), start
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other λ, one after the other, from the factorisation of this fit.

@@ -92,6 +92,6 @@ class Model:
 
     def dual(self) -> np.ndarray:
         """Dual coefficients A (n, m): scores of the learned part are k_vᵀ A k_v'. Two matrix products."""
-        left = self.rows.training() / self.rows.sigma
-        right = left if self.cols is self.rows else self.cols.training() / self.cols.sigma
+        left = self.rows.dual_basis()
+        right = left if self.cols is self.rows else self.cols.dual_basis()
         return (left @ self.W.astype(left.dtype, copy=False)) @ right.T

@@ -17,6 +17,8 @@ __all__ = ["Coordinates", "ExactKernel", "ExplicitFeatures", "NodeKernel", "Node
 class Coordinates(Protocol):
     """A coordinate map z, fitted to training nodes so that ZᵀZ is diagonal.
 
+    With node weights ω, Zᵀ diag(ω) Z is diagonal instead, b = Zᵀω and the rest below likewise.
+
     Attributes
     ----------
     sigma : ndarray of shape (r,)
@@ -47,6 +49,10 @@ class Coordinates(Protocol):
 
     def training(self) -> np.ndarray:
         """Z, the coordinates of the training nodes, (n, r)."""
+        ...
+
+    def dual_basis(self) -> np.ndarray:
+        """P (n, r) with z(v) = Pᵀk_v, k_v the kernel values against the training nodes."""
         ...
 
     def constant(self) -> np.ndarray:

@@ -29,28 +29,37 @@ class ExactKernel:
         Training nodes, features or (kernel "precomputed") a kernel matrix.
     clip : bool
         Drop the negative part of an indefinite kernel instead of refusing it.
+    weights : ndarray of shape (n,), optional
+        Node weights ω of mean 1: coordinates are rotated so that Zᵀ diag(ω) Z is diagonal, from the eigendecomposition
+        of √ω K √ω. The model is the same; the closed form becomes that of pair weights ω_v ω_v'.
 
     Notes
     -----
     Cost: one kernel matrix and one eigendecomposition, O(n²d + n³) time, three n×n arrays at the peak. The array kept
-    is P = Q σ^(-½), from which Z = P σ and, for other nodes, K_v P.
+    is P = √ω Q σ^(-½), from which Z = P σ/ω and, for other nodes, K_v P.
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False):
-        self.kernel, self.nodes = kernel, nodes
+    def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):
+        self.kernel, self.nodes, self.weights = kernel, nodes, weights
         K = self._training_kernel()
         if kernel.is_precomputed or callable(kernel.name):
             _check_symmetric(K, kernel)
+        root = np.ones(len(nodes), dtype=K.dtype) if weights is None else np.sqrt(weights).astype(K.dtype)
+        if weights is not None:
+            K *= root
+            K *= root[:, None]
         sigma, Q = spectrum(K)
         first = _first_positive(sigma, kernel, clip)
         self.sigma = sigma[first:]
         self.n_nodes = len(nodes)
         Q = Q[:, first:]
-        # Qᵀ1, and what is left of 1: as a residual it keeps its digits where n - Σ b²/σ would cancel.
-        sums = Q.sum(axis=0)
+        # Qᵀ√ω, and what is left of √ω: as a residual it keeps its digits where n - Σ b²/σ would cancel.
+        sums = Q.T @ root
         self.ones = sums * np.sqrt(self.sigma)
-        self.outside = 0.0 if first == 0 else residual_energy(1 - Q @ sums)
+        self.outside = 0.0 if first == 0 else residual_energy(root - Q @ sums)
         Q /= np.sqrt(self.sigma)
+        if weights is not None:
+            Q *= root[:, None]
         self.basis = Q
 
     def rotate(self, G: np.ndarray) -> np.ndarray:
@@ -59,8 +68,15 @@ class ExactKernel:
         return G
 
     def training(self) -> np.ndarray:
-        """Z = P σ, the coordinates of the training nodes. O(nr)."""
-        return self.basis * self.sigma
+        """Z = P σ/ω, the coordinates of the training nodes. O(nr)."""
+        Z = self.basis * self.sigma
+        if self.weights is not None:
+            Z /= self.weights.astype(Z.dtype)[:, None]
+        return Z
+
+    def dual_basis(self) -> np.ndarray:
+        """P (n, r) with z(v) = Pᵀk_v."""
+        return self.basis
 
     def constant(self) -> np.ndarray:
         """Coordinates of the constant: of a node with no similarity to any other but the 1 that was added."""
@@ -116,7 +132,7 @@ class ExactKernel:
     def _is_training(self, nodes: Nodes) -> bool:
         # A precomputed base given as an array means rows against the training nodes, which is the same thing.
         return nodes is self.nodes or (
-            nodes.base is self.nodes.base and np.array_equal(_index(nodes), _index(self.nodes))
+            nodes.base is self.nodes.base and np.array_equal(nodes.positions, self.nodes.positions)
         )
 
 
@@ -182,7 +198,3 @@ def _check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
 def _check_columns(nodes: Nodes, expected: int, what: str) -> None:
     if nodes.base.shape[1] != expected:
         raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}")
-
-
-def _index(nodes: Nodes) -> np.ndarray:
-    return np.arange(len(nodes)) if nodes.index is None else nodes.index

@@ -22,6 +22,8 @@ class ExplicitFeatures:
         "linear" or "cosine".
     nodes : Nodes of length n
         Training nodes with d features, dense or sparse.
+    weights : ndarray of shape (n,), optional
+        Node weights ω of mean 1: the rotation makes Zᵀ diag(ω) Z diagonal, as in `ExactKernel`.
 
     Notes
     -----
@@ -29,20 +31,21 @@ class ExplicitFeatures:
     no second copy of the features (except for the scaled rows of "cosine" and an appended constant).
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes):
-        self.kernel, self.nodes = kernel, nodes
+    def __init__(self, kernel: NodeKernel, nodes: Nodes, weights: np.ndarray | None = None):
+        self.kernel, self.nodes, self.weights = kernel, nodes, weights
         self.n_nodes = len(nodes)
         X = self.basis = self._raw(nodes)
-        gram = X.T @ X
+        weight = np.ones(X.shape[0], dtype=X.dtype) if weights is None else weights.astype(X.dtype)
+        gram = X.T @ (X if weights is None else _scaled(X, weight))
         gram = (gram.toarray() if sparse.issparse(gram) else gram).astype(np.float64, copy=False)
         sigma, V = spectrum(gram)
         if sigma[-1] <= 0:
             raise ValueError("all features of the nodes are zero: nothing can be learned from them")
         first = int(np.searchsorted(sigma, noise_level(float(sigma[-1]), X.dtype), side="right"))
         self.sigma, self.rotation = sigma[first:], V[:, first:]
-        self.ones = self.rotation.T @ (X.T @ np.ones(X.shape[0], dtype=X.dtype))
+        self.ones = self.rotation.T @ (X.T @ weight)
         span = self.rotation @ (self.ones / self.sigma)
-        self.outside = residual_energy(1 - X @ span.astype(X.dtype))
+        self.outside = residual_energy(np.sqrt(weight) * (1 - X @ span.astype(X.dtype)))
 
     @staticmethod
     def applies(kernel: NodeKernel, nodes: Nodes) -> bool:
@@ -56,6 +59,11 @@ class ExplicitFeatures:
     def training(self) -> np.ndarray:
         """Z = XV, the coordinates of the training nodes. O(ndr)."""
         return np.asarray(self.basis @ self.rotation.astype(self.basis.dtype, copy=False))
+
+    def dual_basis(self) -> np.ndarray:
+        """P = ωZ/σ (n, r) with z(v) = Pᵀk_v."""
+        P = self.training() / self.sigma
+        return P if self.weights is None else P * self.weights[:, None]
 
     def constant(self) -> np.ndarray:
         """Coordinates of the appended constant alone."""
@@ -74,7 +82,8 @@ class ExplicitFeatures:
         return np.asarray(K.toarray() if sparse.issparse(K) else K)
 
     def _raw(self, nodes: Nodes) -> Any:
-        X, expected = nodes.rows, self.nodes.base.shape[1]
+        X: Any = nodes.rows
+        expected = self.nodes.base.shape[1]
         if X.shape[1] != expected:
             raise ValueError(
                 f"the given nodes must have {expected} features, as the training nodes have, got {X.shape[1]}"
@@ -85,3 +94,8 @@ class ExplicitFeatures:
             one = np.ones((X.shape[0], 1), dtype=X.dtype)
             X = sparse.csr_array(sparse.hstack([X, one])) if sparse.issparse(X) else np.hstack([X, one])
         return X
+
+
+def _scaled(X: Any, weight: np.ndarray) -> Any:
+    """diag(weight) X."""
+    return sparse.diags_array(weight) @ X if sparse.issparse(X) else X * weight[:, None]

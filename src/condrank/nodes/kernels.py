@@ -42,11 +42,12 @@ class NodeKernel:
 
     def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
         """Kernel values between the rows of X and those of X_other (X itself by default), a new array of X's dtype."""
-        if callable(self.name):
-            K = pairwise_kernels(X, X_other, metric=self.name, **self.params)
+        metric: Any = self.name
+        if callable(metric):
+            K = pairwise_kernels(X, X_other, metric=metric, **self.params)
         else:
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            K = pairwise_kernels(X, X_other, metric=self.name, filter_params=True, **settings)
+            K = pairwise_kernels(X, X_other, metric=metric, filter_params=True, **settings)
         K = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=X.dtype)
         if self.constant:
             K += 1

@@ -33,6 +33,11 @@ class Nodes:
         return self._ids if self._ids is None or self.index is None else self._ids[self.index]
 
     @property
+    def positions(self) -> np.ndarray:
+        """Rows of the base that these nodes are."""
+        return np.arange(self.base.shape[0]) if self.index is None else self.index
+
+    @property
     def dtype(self) -> np.dtype:
         """Floating type of the base."""
         return self.base.dtype
@@ -57,9 +62,7 @@ class Nodes:
         """Entries of a precomputed kernel between these nodes and others of the same base, as a new array."""
         if self.index is None and others.index is None:
             return np.array(self.base)
-        rows = np.arange(len(self)) if self.index is None else self.index
-        cols = np.arange(len(others)) if others.index is None else others.index
-        return np.asarray(self.base[np.ix_(rows, cols)])
+        return np.asarray(self.base[np.ix_(self.positions, others.positions)])
 
 
 def _as_slice(index: np.ndarray) -> np.ndarray | slice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -67,10 +69,10 @@ class Edges:
         return cls(sources, targets, Y[sources, targets], None, Y.shape)
 
     @classmethod
-    def from_stored(cls, Y: sparse.sparray) -> Edges:
+    def from_stored(cls, Y: Any) -> Edges:
         """The stored entries of a sparse matrix, stored zeros included."""
-        stored = sparse.coo_array(Y)
-        return cls(stored.row, stored.col, stored.data, None, stored.shape)
+        stored = Y.tocoo()
+        return cls(stored.row, stored.col, stored.data, None, Y.shape)
 
     @property
     def n_edges(self) -> int:
@@ -114,9 +116,10 @@ class Edges:
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Edges:
         """The edges among some starting and some ending nodes; repeated edges stay merged."""
         # Edge numbers travel as the data of a sparse array (from 1, as a stored zero might be dropped).
-        number = self.matrix(np.arange(1, self.n_pairs + 1))[rows][:, cols]
-        coo = sparse.coo_array(number)
-        edge = coo.data - 1
+        number: Any = self.matrix(np.arange(1, self.n_pairs + 1))[rows]
+        number = number[:, cols]
+        coo = number.tocoo()
+        edge = np.asarray(coo.data) - 1
         repeats = None if self.repeats is None else self.repeats[edge]
         return Edges(coo.row, coo.col, self.values[edge], self.weights[edge], number.shape, repeats)
 
@@ -125,7 +128,7 @@ class Edges:
         order = np.lexsort((self.sources, self.indices))
         sources, targets = self.indices[order], self.sources[order]
         repeats = None if self.repeats is None else self.repeats[order]
-        return Edges(sources, targets, self.values[order], self.weights[order], self.shape[::-1], repeats)
+        return Edges(sources, targets, self.values[order], self.weights[order], (self.shape[1], self.shape[0]), repeats)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows; NaN where nothing was observed."""

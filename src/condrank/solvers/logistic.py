@@ -37,7 +37,7 @@ class LogisticSystem:
         system, m = self.system, self.system.weights
         W = np.zeros((len(self.rows.sigma),) * 2, dtype=system.Z.dtype) if iteration.start is None else iteration.start
         f = system.values(W)
-        scale = np.linalg.norm(system.reduce(m * (self.outcomes - 0.5)))
+        scale = float(np.linalg.norm(system.reduce(m * (self.outcomes - 0.5))))
         if scale == 0:
             return Solution(np.zeros_like(W), 0, True)
         tol = max(iteration.tol, 50 * float(np.finfo(W.dtype).eps))

@@ -137,5 +137,5 @@ class EdgeLoss:
     def mask(self) -> np.ndarray:
         """The weights as a dense array, made when first needed."""
         if self._mask is None:
-            self._mask = self.edges.matrix(self.weights).toarray()
+            self._mask = np.asarray(self.edges.matrix(self.weights).toarray())
         return self._mask

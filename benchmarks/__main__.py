@@ -1,0 +1,71 @@
+"""One command: ``python -m benchmarks [suite ...] [--quick] [--output folder]``."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.harness import SUITES
+from benchmarks.report import Outcome, machine, show, write
+
+STORIES = (
+    "complete",
+    "accuracy",
+    "metrics",
+    "imports",
+    "peers",
+    "incomplete",
+    "grid",
+    "large",
+    "products",
+    "logistic",
+)
+OUTPUT = Path("docs/benchmarks")
+
+
+def load_suites() -> None:
+    """Import every story, which registers its suites in the order of their appearance."""
+    for story in STORIES:
+        import_module(f"benchmarks.{story}")
+
+
+def main(
+    suites: Annotated[list[str] | None, typer.Argument(help="Suites to run; all by default.")] = None,
+    quick: Annotated[bool, typer.Option(help="Tiny sizes; writes nothing unless --output is given.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Folder for tables and pictures [docs/benchmarks].")] = None,
+) -> None:
+    """Measure condrank: tables on the terminal, CSV, Markdown and PNG in a folder."""
+    load_suites()
+    console = Console()
+    unknown = [name for name in suites or [] if name not in SUITES]
+    if unknown:
+        raise typer.BadParameter(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    folder = output or (None if quick else OUTPUT)
+    console.print(f"{machine()}\n", highlight=False)
+    failed, missed, bars = [], [], 0
+    for name in suites or SUITES:
+        start = time.perf_counter()
+        try:
+            outcome = Outcome(SUITES[name], SUITES[name].run(quick), time.perf_counter() - start, quick)
+            show(outcome, console)
+            if folder is not None:
+                write(outcome, folder)
+        except Exception:  # one broken suite must not cost the others their measurements
+            console.print_exception(max_frames=4)
+            failed.append(name)
+            continue
+        missed += [f"{name}: {row.name}" for row in outcome.rows if row.holds is False]
+        bars += sum(row.holds is not None for row in outcome.rows)
+    console.print(f"{bars - len(missed)} of {bars} bars hold" + "".join(f"\n  missed by {one}" for one in missed))
+    if failed:
+        console.print(f"[bold red]failed: {', '.join(failed)}")
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,131 @@
+"""Pictures of a table: ratios as bars with their limits marked, measurements as curves, solvers as a scatter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks.harness import Row, Suite
+
+HELD, MISSED, PLAIN, INK = "#2a7f8e", "#c8553d", "#a9b4bb", "#2b2f33"
+LINES = ("#2a7f8e", "#c8553d", "#7a5ea8", "#d19a2a", "#4f7f3a", "#5b6b78", "#b0568a", "#3c66a8")
+STYLE = {True: HELD, False: MISSED, None: PLAIN}
+
+
+def draw(suite: Suite, rows: list[Row], path: Path) -> None:
+    """Draw the rows in the manner of their suite, and write a PNG."""
+    manner = {"bars": _bars, "curves": _curves, "scatter": _scatter}[suite.plot]
+    figure = manner(suite, rows)
+    figure.suptitle(suite.title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
+    figure.savefig(path, dpi=130)
+
+
+def _bars(suite: Suite, rows: list[Row]) -> Figure:
+    """One horizontal bar a ratio; a dark tick where it should end at the latest."""
+    shown = [row for row in rows if row.ratio is not None and row.ratio > 0]
+    figure = Figure(figsize=(8.6, 1.1 + 0.27 * max(1, len(shown))), layout="constrained")
+    ax = figure.subplots()
+    ratios = np.array([row.ratio for row in shown], dtype=float)
+    ends = np.concatenate([ratios, [row.bar for row in shown if row.bar is not None], [1.0]])
+    logarithmic = ends.max() > 20 * ends.min()
+    left = 10 ** np.floor(np.log10(ends.min()) - 0.2) if logarithmic else 0.0
+    for place, row in enumerate(shown):
+        ax.barh(place, ratios[place] - left, left=left, height=0.62, color=STYLE[row.holds])
+        text = f"{ratios[place]:.1e}" if row.unit == "error" else f"{ratios[place]:.3g}"
+        ax.annotate(
+            text, (ratios[place], place), (4, 0), textcoords="offset points", va="center", fontsize=7.5, color=INK
+        )
+        if row.bar is not None:
+            ax.plot([row.bar, row.bar], [place - 0.42, place + 0.42], color=INK, linewidth=2, solid_capstyle="butt")
+    if logarithmic:
+        ax.set_xscale("log")
+    ax.set_xlim(left, ends.max() * (3 if logarithmic else 1.12))
+    labels = [f"{row.name}  ({row.size})" if len({r.size for r in shown}) > 1 else row.name for row in shown]
+    ax.set_yticks(range(len(shown)), labels, fontsize=8)
+    ax.invert_yaxis()
+    measured = {row.unit for row in shown if row.floor is None}
+    ax.set_xlabel("relative error" if measured == {"error"} else "measured over floor; tick: the bar", fontsize=8.5)
+    _tidy(ax, "x")
+    return figure
+
+
+def _curves(suite: Suite, rows: list[Row]) -> Figure:
+    """A line a series on logarithmic axes, named at its end; of ratios where every point has a floor of its own."""
+    figure = Figure(figsize=(8.6, 4.8), layout="constrained")
+    ax = figure.subplots()
+    relative = "over" in suite.axes[1]
+    names = list(dict.fromkeys(row.series for row in rows if row.series))
+    ends = []
+    for place, name in enumerate(names):
+        points = [row for row in rows if row.series == name and row.x is not None and row.measured is not None]
+        x = [row.x for row in points]
+        y = [row.ratio if relative else row.measured for row in points]
+        colour = LINES[place % len(LINES)]
+        ax.plot(x, y, marker="o", markersize=3.5, linewidth=1.5, color=colour, linestyle="-" if place < 4 else "--")
+        ends.append((float(y[-1] or 0), float(x[-1] or 0), name, colour))
+        for row in points:
+            if row.bar is not None:
+                ax.plot(row.x, row.bar, marker="_", markersize=16, markeredgewidth=2, color=INK)
+    ax.set(xscale="log", yscale="log")
+    ax.set_xlabel(suite.axes[0], fontsize=8.5)
+    ax.set_ylabel(suite.axes[1], fontsize=8.5)
+    _name_ends(ax, ends)
+    _tidy(ax, "both")
+    slopes = [f"{row.name.removeprefix('slope: ')}: slope {row.measured:.2f}" for row in rows if row.unit == "slope"]
+    if slopes:
+        ax.text(0.02, 0.97, "\n".join(slopes), transform=ax.transAxes, va="top", fontsize=8, color=INK)
+    return figure
+
+
+def _name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
+    """Names right of the axes at the height of the lines' ends, pushed apart where they would overlap."""
+    to_axes = ax.transScale + ax.transLimits
+    ends = sorted(ends)
+    heights = [float(to_axes.transform((x, y))[1]) for y, x, _, _ in ends]
+    step = 0.045
+    for place in range(1, len(heights)):
+        heights[place] = max(heights[place], heights[place - 1] + step)
+    over = max(0.0, heights[-1] - 1.0) if heights else 0.0
+    for height, (_, _, name, colour) in zip(heights, ends, strict=True):
+        ax.text(1.01, height - over, name, transform=ax.transAxes, va="center", fontsize=8, color=colour)
+
+
+def _scatter(suite: Suite, rows: list[Row]) -> Figure:
+    """The chosen solver's seconds against the plain one's: above the diagonal the choice was faster."""
+    figure = Figure(figsize=(6.2, 5.4), layout="constrained")
+    ax = figure.subplots()
+    shown = [row for row in rows if row.x is not None and row.measured is not None]
+    for place, name in enumerate(sorted({row.series for row in shown})):
+        points = [row for row in shown if row.series == name]
+        edges = [MISSED if row.holds is False else "white" for row in points]
+        ax.scatter(
+            [row.measured for row in points],
+            [row.x for row in points],
+            s=34,
+            color=LINES[2 * place],
+            edgecolors=edges,
+            linewidths=1.2,
+            label=name,
+            alpha=0.85,
+        )
+    ends = [value for row in shown for value in (row.measured, row.x) if value]
+    low, high = (min(ends) / 1.5, max(ends) * 1.5) if ends else (0.1, 1.0)
+    ax.plot([low, high], [low, high], color=INK, linewidth=0.9)
+    ax.text(high / 1.2, high / 1.2, "equal", ha="right", va="top", fontsize=8, color=INK, rotation=45)
+    ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    ax.set_xlabel(f"{suite.axes[0]}; red edge: not the best", fontsize=8.5)
+    ax.set_ylabel(f"{suite.axes[1]} (at least)", fontsize=8.5)
+    ax.legend(frameon=False, fontsize=8, loc="lower right")
+    _tidy(ax, "both")
+    return figure
+
+
+def _tidy(ax: Axes, grid: str) -> None:
+    ax.grid(axis=grid, color="0.92", linewidth=0.8, zorder=0)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color("0.7")
+    ax.tick_params(labelsize=8, colors=INK, length=2)

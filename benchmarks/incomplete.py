@@ -1,0 +1,132 @@
+"""Incomplete graphs: the closed form as preconditioner against plain conjugate gradients on the dual system."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from benchmarks import data
+from benchmarks.harness import Deadline, Row, cut_short, measure, suite
+from benchmarks.plain import PlainDual
+from condrank import ConditionalRanker, RelationGraph
+from condrank.settings import read_settings
+from condrank.solvers.solution import Iteration
+from condrank.solvers.systems import make_system
+
+TOL = 1e-6
+ALPHA = 0.1
+# Plain iterations are cut off here: their time is then a lower bound, and the ratio an upper one.
+LIMIT = 90.0
+
+
+def ours(graph: RelationGraph, gamma: float, loss: str) -> tuple[float, ConditionalRanker]:
+    """Least seconds of two fits, and the ranker."""
+    ranker = ConditionalRanker(loss=loss, kernel="rbf", gamma=gamma, alpha=ALPHA, tol=TOL)
+    with cut_short():
+        return measure({"fit": lambda: ranker.fit(graph)}, 2)["fit"], ranker
+
+
+def plain(graph: RelationGraph, gamma: float, loss: str, dense: bool, limit: float):
+    """Seconds of one plain fit, its values at the edges, its iterations, and whether it was cut off."""
+    deadline = Deadline(limit)
+    start = time.perf_counter()
+    system = PlainDual(graph, gamma, "ordinary", loss, dense)
+    found = system.solve(ALPHA, TOL, 20_000, deadline)
+    return time.perf_counter() - start, system.values(found.x), found.n_iter, deadline.passed
+
+
+def compare(graph: RelationGraph, gamma: float, loss: str, dense: bool, bar: float, limit: float) -> tuple[Row, int]:
+    """One row: our fit against plain dual CG; and the plain iterations."""
+    seconds, ranker = ours(graph, gamma, loss)
+    floor, values, n_plain, cut = plain(graph, gamma, loss, dense, limit)
+    edges = graph.relation
+    F = ranker.predict(graph)[edges.sources, edges.indices]
+    apart = np.linalg.norm(F - values) / np.linalg.norm(values)
+    note = f"{ranker.solver_}, {ranker.n_iter_} iterations against {n_plain}"
+    note += f", cut off after {limit:.0f} s (ratio is an upper bound)" if cut else f"; values differ by {apart:.0e}"
+    kind = "dense products" if dense else "the vec trick"
+    size = f"n={len(graph):,}, {graph.n_edges:,} edges"
+    return Row(f"{loss}: plain dual CG with {kind}", size, seconds, floor, bar, note=note), n_plain
+
+
+@suite("Incomplete graphs against plain dual conjugate gradients")
+def incomplete(quick: bool) -> list[Row]:
+    """RBF kernel, λ = 0.1, relative residual 10⁻⁶; times include everything: kernel, eigendecomposition, iterations.
+    Measured is condrank, the floor is plain CG on the dual system; a bar of 0.1 means ten times faster. Edge-wise
+    products without preconditioner are extrapolated: seconds an iteration of a few, times plain CG's iterations.
+    """
+    d, (n, n_edges), (n_sparse, sparse_edges), limit = (
+        (5, (60, 1500), (80, 300), 1.0) if quick else (10, (1000, 500_000), (2000, 50_000), LIMIT)
+    )
+    gamma, rows = 1 / d, []
+    for loss in ("regression", "ranking"):
+        graph = data.incomplete(n, d, n_edges)
+        row, n_plain = compare(graph, gamma, loss, True, 0.1, limit)
+        rows.append(row)
+        start = time.perf_counter()
+        system = PlainDual(graph, gamma, "ordinary", loss, dense=False)
+        ready = time.perf_counter() - start
+        deadline = Deadline(limit)
+        system.solve(ALPHA, 0.0, 4, deadline)
+        floor = ready + deadline.per_iteration * n_plain
+        note = f"extrapolated from {deadline.per_iteration:.2g} s an iteration × {n_plain}"
+        rows.append(Row(f"{loss}: edge-wise products", row.size, row.measured, floor, 0.01, note=note))
+    for loss in ("regression", "ranking"):
+        graph = data.incomplete(n_sparse, d, sparse_edges)
+        rows.append(compare(graph, gamma, loss, False, 0.5, limit)[0])
+    return rows
+
+
+@suite("Iterations with and without the closed form as preconditioner")
+def iterations(quick: bool) -> list[Row]:
+    """Iterations to a relative residual of 10⁻⁸, RBF kernel of three widths: preconditioned (measured) against plain
+    dual conjugate gradients (floor).
+    """
+    n, d, cap = (30, 5, 500) if quick else (300, 10, 5000)
+    models = [("ordinary", "regression"), ("ordinary", "ranking"), ("symmetric", "ranking")]
+    observed = {"all but loops": None, "90 %": 0.9, "30 %": 0.3, "5 %": 0.05}
+    rows = []
+    for width, factor in data.WIDTHS.items():
+        main = width == "medium"
+        for share_name, share in observed.items():
+            if not main and share not in (0.9, 0.05):
+                continue
+            for relation, loss in models if main else models[:1]:
+                graph = without_loops(n, d, relation) if share is None else sampled(n, d, share, relation)
+                for alpha in (1.0, 0.01):
+                    gamma = factor / d
+                    ranker = ConditionalRanker(relation, loss, alpha, "rbf", gamma, tol=1e-8, max_iter=cap)
+                    system = make_system(
+                        "primal", read_settings(ranker, graph), graph.nodes, graph.nodes, graph.relation
+                    )
+                    few = system.solve(alpha, Iteration(1e-8, cap)).n_iter
+                    plain = PlainDual(graph, gamma, relation, loss, dense=True).solve(alpha, 1e-8, cap)
+                    rows.append(
+                        Row(
+                            f"{relation} {loss}, {share_name}, λ = {alpha:g}, {width}",
+                            f"n={n}",
+                            few,
+                            plain.n_iter,
+                            unit="iterations",
+                            note="" if plain.converged else "plain was cut off",
+                        )
+                    )
+    return rows
+
+
+def without_loops(n: int, d: int, relation: str) -> RelationGraph:
+    """Every pair but the loops."""
+    Y = data.complete(n, d, relation).to_dense().copy()
+    np.fill_diagonal(Y, np.nan)
+    return RelationGraph(data.nodes(n, d), Y)
+
+
+def sampled(n: int, d: int, share: float, relation: str) -> RelationGraph:
+    """A share of the pairs; of both directions or of none where the relation ties them."""
+    if relation == "ordinary":
+        return data.incomplete(n, d, int(share * n * n), relation)
+    Y = data.complete(n, d, relation).to_dense().copy()
+    drawn = np.triu(np.random.default_rng(6).random((n, n)))
+    Y[(drawn + np.triu(drawn, 1).T) > share] = np.nan
+    return RelationGraph(data.nodes(n, d), Y)

@@ -1,0 +1,127 @@
+"""Tables of rows: on the terminal, as CSV and as Markdown, with a picture. Nothing in them is typed by hand."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+import scipy
+import sklearn
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_info
+
+import condrank
+from benchmarks.drawing import draw
+from benchmarks.harness import SUITES, Row, Suite
+
+COLUMNS = ("name", "size", "measured", "floor", "ratio", "bar", "holds", "note")
+QUICK = "A quick run at tiny sizes: it shows that the suite works, its figures mean nothing."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A suite's rows and how long it took."""
+
+    suite: Suite
+    rows: list[Row]
+    seconds: float
+    quick: bool
+
+
+def show(outcome: Outcome, console: Console) -> None:
+    """Print the table."""
+    table = Table(title=f"{outcome.suite.name}: {outcome.suite.title}", title_justify="left", expand=False)
+    for column in COLUMNS:
+        right = column in ("measured", "floor", "ratio", "bar")
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in outcome.rows:
+        style = {True: "green", False: "bold red", None: ""}[row.holds]
+        cells = cells_of(row)
+        table.add_row(*cells[:6], f"[{style}]{cells[6]}[/]" if style else cells[6], cells[7])
+    console.print(table)
+    console.print(f"{outcome.suite.name} took {outcome.seconds:.1f} s\n")
+
+
+def write(outcome: Outcome, folder: Path) -> None:
+    """Write <suite>.csv, <suite>.md and <suite>.png, and the index of all suites that are in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = outcome.suite.name
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("name", "size", "unit", *COLUMNS[2:], "series", "x"))
+        for row in outcome.rows:
+            numbers = ["" if value is None else f"{value:.6g}" for value in (row.measured, row.floor, row.ratio)]
+            bar = "" if row.bar is None else f"{row.bar:g}"
+            x = "" if row.x is None else f"{row.x:g}"
+            writer.writerow((row.name, row.size, row.unit, *numbers, bar, yes_or_no(row), row.note, row.series, x))
+    draw(outcome.suite, outcome.rows, folder / f"{name}.png")
+    (folder / f"{name}.md").write_text(markdown(outcome), encoding="utf-8")
+    (folder / "index.md").write_text(index(folder), encoding="utf-8")
+
+
+def markdown(outcome: Outcome) -> str:
+    """The page of one suite."""
+    one = outcome.suite
+    lines = [f"# {one.title}", "", one.about, ""]
+    lines += [f"**{QUICK}**", ""] if outcome.quick else []
+    lines += [f"![{one.title}]({one.name}.png)", "", f"| {' | '.join(COLUMNS)} |"]
+    lines.append("|" + "|".join("--:" if column in COLUMNS[2:6] else "---" for column in COLUMNS) + "|")
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells_of(row))} |" for row in outcome.rows]
+    again = f"`python -m benchmarks {one.name}{' --quick' if outcome.quick else ''}`"
+    return "\n".join([*lines, "", f"Written by {again} in {outcome.seconds:.0f} s on {machine()}.", ""])
+
+
+def index(folder: Path) -> str:
+    """A page that links every suite that was run."""
+    lines = ["# Benchmarks", "", "Each page is written by `python -m benchmarks <suite>`.", ""]
+    lines += [f"- [{one.title}]({name}.md)" for name, one in SUITES.items() if (folder / f"{name}.md").exists()]
+    return "\n".join([*lines, ""])
+
+
+def cells_of(row: Row) -> list[str]:
+    """A row as text."""
+    ratio, bar = row.ratio, row.bar
+    return [
+        row.name,
+        row.size,
+        number(row.measured, row.unit),
+        number(row.floor, row.unit),
+        "" if ratio is None else f"{ratio:.1e}" if row.unit == "error" else f"{ratio:.3g}",
+        "" if bar is None else f"{bar:g}",
+        yes_or_no(row),
+        row.note,
+    ]
+
+
+def yes_or_no(row: Row) -> str:
+    """Whether the bar holds, in a word; nothing where there is none."""
+    return {True: "yes", False: "no", None: ""}[row.holds]
+
+
+def number(value: float | None, unit: str) -> str:
+    """A measured value for people."""
+    if value is None:
+        return ""
+    if unit == "s":
+        return f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms" if value >= 1e-3 else f"{1e6 * value:.3g} µs"
+    if unit == "MiB":
+        return f"{value:,.1f} MiB" if value < 1e5 else f"{value / 1024:,.0f} GiB"
+    return f"{value:.1e}" if unit == "error" else f"{value:,.0f}" if unit == "iterations" else f"{value:.3g}"
+
+
+def machine() -> str:
+    """Processor, threads and versions."""
+    processor = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        named = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model na")]
+        processor = named[0] if named else processor
+    blas = [f"{p['internal_api']} {p['version']} ({p['num_threads']} threads)" for p in threadpool_info()]
+    versions = [f"{module.__name__} {module.__version__}" for module in (condrank, numpy, scipy, sklearn)]
+    python = f"Python {platform.python_version()}"
+    return f"{processor}, {os.cpu_count()} processors; {', '.join([python, *versions, *sorted(set(blas))])}"

@@ -1,0 +1,282 @@
+"""A low-rank preconditioner of the dual system on the observed edges, and whether it pays.
+
+The strongest t products √(σ_p σ'_q) u_p(i) u'_q(j) of the node kernels' eigenvectors are features Φ (n_pairs, t) of the
+edges with Φ Φᵀ ≈ K̄. With R the root of the loss and μ = λ + the mean diagonal of what is left, the preconditioner is
+
+    P = Rᵀ Φ Φᵀ R + μ I,    P⁻¹ = (I - Rᵀ Φ (Φᵀ R Rᵀ Φ + μ I)⁻¹ Φᵀ R) / μ,
+
+positive definite for every Φ. Φ is never held: Φ w and Φᵀ r are sampled products of rank k ≪ n with the eigenvectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg
+
+from condrank.relations import Relation
+from condrank.solvers.kronecker import KroneckerEdges
+from condrank.solvers.krylov import Operator
+from condrank.solvers.sampled import SampledProducts
+
+if TYPE_CHECKING:
+    from condrank.solvers.dual import DualSystem
+
+# Most eigenvectors of a node kernel, absolutely and as a share of its nodes: they set the cost of applying P⁻¹.
+MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 192, 0.2
+RANKS = (64, 128, 256, 512, 1024, 2048)
+BLOCK = 1 << 22
+ROUNDING = 32
+FEW_EDGES = 500
+# Cost of a triangular multiplication, and of building one entry of Φ, in multiplications of a dense matrix product.
+SOLVE, BUILD = 15, 20
+# A wrong estimate must not cost: the preconditioner has to promise this much before it is built.
+MARGIN = 0.8
+
+
+def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """σ (k,), descending, and Z (n, k) with ZᵀZ = diag(σ) and ZZᵀ ≤ K the part of K that k vectors hold best, nearly.
+
+    A randomised Nyström approximation after one power step: two products O(n²k); eigsh takes ten times as long.
+    """
+    n = len(K)
+    if n <= 4 * k:
+        sigma, Q = linalg.eigh(K, check_finite=False)
+        sigma, Q = sigma[::-1][:k].clip(0), Q[:, ::-1][:, :k]
+        return sigma, Q * np.sqrt(sigma)
+    sketch = np.random.default_rng(0).standard_normal((n, k + 8), dtype=np.float64).astype(K.dtype)
+    Q = linalg.qr(K @ sketch, mode="economic", overwrite_a=True, check_finite=False)[0]
+    B = K @ Q
+    inner, V = linalg.eigh(Q.T @ B, check_finite=False)
+    # Directions below rounding (or negative, of an indefinite kernel) are left out: their share of ZZᵀ becomes zero.
+    held = inner > 100 * np.finfo(K.dtype).eps * inner[-1]
+    F = B @ (V[:, held] / np.sqrt(inner[held]))
+    sigma, U = linalg.eigh(F.T @ F, check_finite=False)
+    return sigma[::-1][:k].clip(0), F @ U[:, ::-1][:, :k]
+
+
+class EdgeSpectrum:
+    """Eigenvectors of the node kernels and the strongest products of two of them, as features of edges.
+
+    Products (p, q) come as a staircase: for each p, the q below ``stop[p]`` (from p on, symmetric; from p + 1 on,
+    reciprocal), since σ' descends.
+    """
+
+    def __init__(self, relation: Relation, K: np.ndarray, G: np.ndarray, n_eigenvectors: int | None = None):
+        def count(n: int) -> int:
+            most = max(8, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n)))
+            return min(n, n_eigenvectors or most)
+
+        self.relation = relation
+        self.sigma, self.Z = top_eigenpairs(K, count(len(K)))
+        self.tau, self.Z_objects = (self.sigma, self.Z) if G is K else top_eigenpairs(G, count(len(G)))
+        strength = np.multiply.outer(self.sigma, self.tau)
+        if relation.sign:
+            strength = np.triu(strength, k=0 if relation.sign > 0 else 1)
+        self.strengths = np.sort(strength.ravel())[::-1].astype(np.float64)
+        self.strengths = self.strengths[: np.count_nonzero(self.strengths > 1e-12 * self.strengths[0])]
+        self._strength = strength
+
+    def stairs(self, t: int) -> list[tuple[int, int, int]]:
+        """(p, first q, last q + 1) of about the t strongest products; ties at the end are all in."""
+        least = self.strengths[min(t, len(self.strengths)) - 1]
+        stairs = []
+        for p, row in enumerate(self._strength):
+            kept = np.flatnonzero(row >= least)
+            if len(kept):
+                stairs.append((p, int(kept[0]), int(kept[-1]) + 1))
+        return stairs
+
+
+class EdgePreconditioner:
+    """P⁻¹ of a dual system with a Kronecker edge kernel, from t features, for any λ.
+
+    Parameters
+    ----------
+    system : DualSystem
+        The system, λ left open.
+    spectrum : EdgeSpectrum
+        Of its node kernels.
+    t : int
+        Number of features; ties at the end are all in.
+    alpha : float
+        The smallest λ it is meant for.
+
+    Notes
+    -----
+    Building costs O(n_pairs t²) in blocks, in single precision where that leaves P⁻¹ definite; a further λ t³/3;
+    applying O(n_pairs k + t²).
+    """
+
+    def __init__(self, system: DualSystem, spectrum: EdgeSpectrum, t: int, alpha: float):
+        kernel, edges = kronecker(system), system.edges
+        self.system, self.sign = system, kernel.relation.sign
+        self.stairs = spectrum.stairs(t)
+        self.p = np.concatenate([np.full(stop - start, p) for p, start, stop in self.stairs])
+        self.q = np.concatenate([np.arange(start, stop) for _, start, stop in self.stairs])
+        self.Z_objects = np.ascontiguousarray(spectrum.Z_objects[:, : self.q.max() + 1])
+        self.Z = self.Z_objects if self.sign else np.ascontiguousarray(spectrum.Z[:, : self.p.max() + 1])
+        # (z_p z_q' ± z_q z_p') of a pair p < q has length √2, and 2 z_p z_p' of a square length 2.
+        self.scale = np.where(self.p == self.q, 0.5, np.sqrt(0.5)) if self.sign else np.ones(len(self.p))
+        self.products = SampledProducts(edges.indptr, edges.indices, edges.shape, system.backend)
+        weights = edges.weights.astype(np.float64)
+        trace = float(weights @ kernel.diagonal())
+        strongest = self.Z[edges.sources, self.p[0]] * self.Z_objects[edges.indices, self.q[0]]
+        largest = float(weights @ strongest.astype(np.float64) ** 2)
+        # Rounding of the Gram matrix has to stay below μ, or P⁻¹ could lose its definiteness.
+        guess = max(0.0, trace - weights.sum() / np.prod(edges.shape) * spectrum.strengths[: len(self.p)].sum())
+        least = alpha + guess / max(1, edges.n_pairs)
+        dtype = np.dtype(np.float32 if ROUNDING * np.finfo(np.float32).eps * largest < least else np.float64)
+        self.floor = ROUNDING * float(np.finfo(dtype).eps) * largest
+        gram = self._gram(edges.sources, edges.indices, np.sqrt(edges.weights), dtype)
+        self.tail = max(0.0, trace - float(np.trace(gram))) / max(1, edges.n_pairs)
+        if system.loss == "ranking":
+            # The rows' means: features of row i with Σ m z'(j) / √Σ m in the place of z'(j).
+            means = self.products.times(edges.weights, self.Z_objects) * system.row_unit[:, None]
+            gram -= self._gram(np.arange(len(self.Z)), np.arange(len(self.Z)), None, dtype, means)
+        self.gram = gram
+
+    def _gram(
+        self,
+        rows: np.ndarray,
+        cols: np.ndarray,
+        root: np.ndarray | None,
+        dtype: np.dtype,
+        Z_objects: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Φᵀ M Φ (t, t) over pairs (rows, cols) of weight root², a block of pairs at a time. O(n_pairs t²)."""
+        t = len(self.p)
+        gram = np.zeros((t, t))
+        Z = self.Z.astype(dtype, copy=False)
+        Z_objects = (self.Z_objects if Z_objects is None else Z_objects).astype(dtype, copy=False)
+        step = max(256, BLOCK // t)
+        features = np.empty((min(step, len(rows)), t), dtype=dtype)
+        for first in range(0, len(rows), step):
+            left, right = Z[rows[first : first + step]], Z_objects[cols[first : first + step]]
+            if root is not None:
+                # Both terms of a feature hold one factor of either side, so one side carries the weight.
+                left = left * root[first : first + step, None].astype(dtype, copy=False)
+            block = features[: len(left)]
+            self._fill(left, right, block)
+            gram += block.T @ block
+        gram *= np.multiply.outer(self.scale, self.scale)
+        return gram
+
+    def _fill(self, left: np.ndarray, right: np.ndarray, block: np.ndarray) -> None:
+        """z_p(i) z'_q(j), or z_p(i) z_q(j) ± z_q(i) z_p(j), for the pairs whose coordinates are given."""
+        at = 0
+        for p, start, stop in self.stairs:
+            part = block[:, at : at + stop - start]
+            np.multiply(left[:, p, None], right[:, start:stop], out=part)
+            if self.sign:
+                part += (self.sign * right[:, p, None]) * left[:, start:stop]
+            at += stop - start
+
+    def at(self, alpha: float) -> Operator:
+        """P⁻¹ for one λ, as a function of a vector on the edges. t³/3, then O(n_pairs k + t²) a call."""
+        system, p, q, sign = self.system, self.p, self.q, self.sign
+        mu = max(alpha + self.tail, self.floor)
+        inner = self.gram.copy()
+        np.einsum("ii->i", inner)[:] += mu
+        factor = linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+
+        def inverse(c: np.ndarray) -> np.ndarray:
+            M = self.Z.T @ self.products.times(system.root(c), self.Z_objects)
+            w = (M[p, q] + sign * M[q, p] if sign else M[p, q]) * self.scale
+            w = linalg.cho_solve(factor, w, check_finite=False) * self.scale
+            M[:] = 0
+            M[p, q] = w
+            if sign:
+                M += sign * M.T
+            f = self.products.at_edges(self.Z @ M, self.Z_objects)
+            return (c - system.root_transposed(f)) / c.dtype.type(mu)
+
+        return inverse
+
+
+def kronecker(system: DualSystem) -> KroneckerEdges:
+    """The system's kernel, which has to be a Kronecker one."""
+    if not isinstance(system.kernel, KroneckerEdges):
+        raise ValueError(f"the preconditioner needs a Kronecker edge kernel, got the {system.kernel.name} one")
+    return system.kernel
+
+
+@dataclass(frozen=True)
+class RankPlan:
+    """How many features the preconditioner should have, and why.
+
+    Attributes
+    ----------
+    ranks : tuple of int
+        Numbers of features considered; 0: no preconditioner.
+    iterations, costs : ndarray
+        Expected iterations, and cost in multiplications of a dense matrix product, of each.
+    rank : int
+        The cheapest.
+    """
+
+    system: DualSystem
+    spectrum: EdgeSpectrum | None
+    alpha: float
+    ranks: tuple[int, ...]
+    iterations: np.ndarray
+    costs: np.ndarray
+    rank: int
+
+    def build(self) -> EdgePreconditioner | None:
+        """The preconditioner, or None where none is expected to pay."""
+        if self.spectrum is None or not self.rank:
+            return None
+        return EdgePreconditioner(self.system, self.spectrum, self.rank, self.alpha)
+
+
+def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6) -> RankPlan:
+    """Choose the number of features by the cost of building, applying and iterating, from the spectrum alone.
+
+    Costs O(n²k) for the eigenvectors: less than an iteration or two.
+    """
+    kernel, edges = system.kernel, system.edges
+    if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
+        return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
+    spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
+    most = min(len(spectrum.strengths), edges.n_pairs // 2)
+    ranks = (0, *(t for t in RANKS if t <= most))
+    iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
+    k = len(spectrum.sigma) + len(spectrum.tau)
+    n, m = edges.shape
+    t = np.array(ranks, dtype=float)
+    apply = (t > 0) * (12 * edges.n_pairs * k + (n + m) * k**2 / 2 + SOLVE * t**2)
+    build = edges.n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
+    costs = build + iterations * (kernel.cost + apply)
+    best = int(np.argmin(costs))
+    rank = ranks[best] if costs[best] < MARGIN * costs[0] else 0
+    return RankPlan(system, spectrum, alpha, ranks, iterations, costs, rank)
+
+
+def expected_iterations(
+    system: DualSystem, spectrum: EdgeSpectrum, alpha: float, tol: float, ranks: tuple[int, ...]
+) -> np.ndarray:
+    """Iterations of conjugate gradients to ``tol`` with the strongest t features taken out, for each t.
+
+    The edges are taken as a random sample. What l features leave of K̄ then has mean eigenvalue τ_l (its diagonal) and
+    spreads as a sample covariance does, over τ_l (1 ± √y_l)², y_l = n_pairs mean square entry / τ_l². The iteration
+    spends one step on each of l - t strong directions and ½ √κ_l log(2/tol) on the rest, for the best l.
+    """
+    kernel, edges = kronecker(system), system.edges
+    size, n_pairs = float(np.prod(edges.shape)), edges.n_pairs
+    weights = edges.weights.astype(np.float64)
+    weight = weights.mean()
+    s = weight * np.append(0.0, spectrum.strengths)
+    tail = (float(weights @ kernel.diagonal()) / n_pairs - np.cumsum(s) / size).clip(0)
+    square = np.linalg.norm(kernel.K) ** 2 * np.linalg.norm(kernel.G) ** 2 * weight**2
+    square = (square / (2 if kernel.relation.sign else 1) - np.cumsum(s**2)).clip(0) / size**2
+    spread = np.sqrt(n_pairs * square)
+    following = np.append(s[1:], s[-1]) * n_pairs / size
+    upper = np.maximum(tail + 2 * spread + spread**2 / np.maximum(tail, 1e-300), tail + following)
+    upper = np.minimum(upper, tail + following[0])
+    lower = ((np.sqrt(tail) - spread / np.sqrt(np.maximum(tail, 1e-300))).clip(0) ** 2).max()
+    steps = 0.5 * np.sqrt((alpha + upper) / (alpha + lower)) * np.log(2 / tol)
+    l = np.arange(len(s))
+    return np.array([(steps[t:] + (l[t:] - t)).min() for t in ranks])
