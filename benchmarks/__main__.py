@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from importlib import import_module
 from pathlib import Path
@@ -41,7 +42,7 @@ def main(
 ) -> None:
     """Measure condrank: tables on the terminal, CSV, Markdown and PNG in a folder."""
     load_suites()
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=190)
     unknown = [name for name in suites or [] if name not in SUITES]
     if unknown:
         raise typer.BadParameter(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")

@@ -12,7 +12,7 @@ from benchmarks import data
 from benchmarks.harness import Row, suite
 from condrank import ConditionalRanker
 
-# The issue asks for agreement with brute force; this is what a user of double precision may expect of it.
+# Our own bar: half of the digits of double precision.
 BAR = 1e-8
 
 
@@ -30,12 +30,12 @@ def reference() -> ModuleType:
 def kernels(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Kernel matrices of training nodes, and rows of three new nodes against them; two of the kernels are singular."""
     gram = reference().kernel_values
-    X, X_new = data.nodes(n, 3), data.nodes(3, 3, seed=9)
-    twins = np.vstack([X[: n - 2], X[:2]])
+    X, X_new = data.nodes(n, 2), data.nodes(3, 2, seed=9)
+    twins = np.vstack([X[: n - 1], X[:1]])
     return {
         "rbf": (gram("rbf", X, X), gram("rbf", X_new, X)),
-        "linear, rank 3": (X @ X.T, X_new @ X.T),
-        "rbf, two nodes twice": (gram("rbf", twins, twins), gram("rbf", X_new, twins)),
+        "linear, rank 2": (X @ X.T, X_new @ X.T),
+        "rbf, a node twice": (gram("rbf", twins, twins), gram("rbf", X_new, twins)),
     }
 
 
@@ -43,8 +43,9 @@ def kernels(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def accuracy(quick: bool) -> list[Row]:
     """Scores of new nodes × new nodes against the n²×n² system in 40-digit arithmetic: largest difference over the
     largest score, the worst of λ = 1 and λ = 10⁻⁴. Beside it, the error of the same brute force in double precision.
+    The bar of 10⁻⁸ is our own.
     """
-    n = 5 if quick else 8
+    n, alphas = (3, (1e-4,)) if quick else (7, (1.0, 1e-4))
     naive = reference()
     rng = np.random.default_rng(4)
     rows = []
@@ -53,7 +54,7 @@ def accuracy(quick: bool) -> list[Row]:
         Y = Y + data.SIGN[relation] * Y.T
         for name, (K, K_new) in kernels(n).items():
             ours, double = 0.0, 0.0
-            for alpha in (1.0, 1e-4):
+            for alpha in alphas:
                 how = {"relation": relation, "loss": loss, "K_queries": K_new, "K_objects": K_new}
                 exact = naive.exact_complete(K, Y, alpha, **how)
                 scale = np.abs(exact).max()

@@ -51,7 +51,7 @@ def incomplete(n: int, d: int, n_edges: int, relation: str = "ordinary", seed: i
     sources, targets = pairs(n, n_edges, seed)
     B = bilinear(d, relation)
     values = np.einsum("ij,ij->i", (X @ B)[sources], X[targets])
-    values += (
-        0.1 * np.sin(12.9898 * (sources + 1) * (targets + 1)) * np.where(sources < targets, 1, SIGN[relation] or 1)
-    )
+    # Noise that is the same both ways, or opposite (and zero on loops), without a look-up of the other direction.
+    noise = 0.1 * np.sin(12.9898 * (sources + 1) * (targets + 1))
+    values += noise * np.sign(targets - sources) if relation == "reciprocal" else noise
     return RelationGraph.from_edges(X, sources, targets, values)

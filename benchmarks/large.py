@@ -53,20 +53,18 @@ def large(quick: bool) -> list[Row]:
 @suite("How cost grows", plot="curves", axes=("edges (nodes for the complete graph)", "seconds"))
 def scaling(quick: bool) -> list[Row]:
     """Ten iterations of ordinary ranking on explicit features: against the edges with the nodes fixed, and against the
-    edges with 50 of them a node; and the closed form of a complete graph with an RBF kernel against the nodes. The
-    slope of log seconds over log size is fitted to the upper half of each curve.
+    edges with a fixed number a node; and the closed form of a complete graph with an RBF kernel against the nodes. The
+    slope of log seconds over log size is fitted to the larger sizes of each curve.
     """
     if quick:
         fixed, by_edges, by_nodes, by_complete = 200, (1000, 2000, 4000), (50, 100, 200), (30, 60)
     else:
         fixed, by_edges = 20_000, (100_000, 200_000, 400_000, 800_000, 1_600_000, 3_200_000)
         by_nodes, by_complete = (2000, 5000, 10_000, 20_000, 50_000, 100_000), (250, 500, 1000, 2000)
-    d = 8 if quick else 32
+    d, degree = (8, 10) if quick else (32, 50)
     curves = {
         f"{fixed:,} nodes, more edges": [(e, data.incomplete(fixed, d, e)) for e in by_edges],
-        "50 edges a node, more nodes": [(g.n_edges, g) for g in (data.incomplete(n, d, 50 * n) for n in by_nodes)]
-        if not quick
-        else [(g.n_edges, g) for g in (data.incomplete(n, d, 10 * n) for n in by_nodes)],
+        f"{degree} edges a node, more nodes": [(degree * n, data.incomplete(n, d, degree * n)) for n in by_nodes],
         "complete, RBF": [(n, data.complete(n, d)) for n in by_complete],
     }
     rows, slopes = [], []
@@ -78,7 +76,8 @@ def scaling(quick: bool) -> list[Row]:
             with cut_short():
                 times.append(measure({"fit": lambda r=ranker, g=graph: r.fit(g)}, 2)["fit"])
             size = f"n={len(graph):,}, {graph.n_edges:,} edges"
-            rows.append(Row(name, size, times[-1], series=name, x=x))
+            note = f"{ranker.n_iter_} iterations" if ranker.n_iter_ else ""
+            rows.append(Row(name, size, times[-1], series=name, x=x, note=note))
         half = len(times) // 2
         sizes = np.array([x for x, _ in graphs], dtype=float)
         slope = float(np.polyfit(np.log(sizes[half - 1 :]), np.log(times[half - 1 :]), 1)[0])

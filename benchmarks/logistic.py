@@ -12,10 +12,13 @@ from condrank import ConditionalRanker, RelationGraph
 def games(n: int, d: int, n_games: int) -> RelationGraph:
     """Games between nodes with strengths and a cyclic part; each is one edge, 1 or -1."""
     X = data.nodes(n, d)
-    first, second = data.pairs(n, n_games)
+    drawn = np.column_stack(data.pairs(n, 3 * n_games))
+    rng = np.random.default_rng(5)
+    # Two nodes meet once: outcomes of a second game might contradict the first.
+    first, second = rng.permutation(drawn[drawn[:, 0] < drawn[:, 1]])[:n_games].T
     log_odds = 3 * np.einsum("ij,ij->i", (X @ data.bilinear(d, "reciprocal"))[first], X[second])
     log_odds += X[first, 0] - X[second, 0]
-    won = np.random.default_rng(5).random(len(first)) < 1 / (1 + np.exp(-log_odds))
+    won = rng.random(len(first)) < 1 / (1 + np.exp(-log_odds))
     return RelationGraph.from_edges(X, first, second, np.where(won, 1.0, -1.0))
 
 
@@ -24,7 +27,7 @@ def logistic(quick: bool) -> list[Row]:
     """Reciprocal relation, λ = 1, to a gradient of 10⁻⁶ of the first. Floor: least squares on the same games, to the
     same tolerance and with the same preconditioned iteration.
     """
-    n, d, n_games = (40, 5, 300) if quick else (3000, 10, 150_000)
+    n, d, n_games = (60, 5, 300) if quick else (3000, 10, 150_000)
     graph = games(n, d, n_games)
     kernels = {
         "linear and constant": {"kernel": "linear", "constant": True},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -19,8 +21,8 @@ from condrank.metrics import rank_loss
 PAPER_ITERATIONS = 200
 
 
-def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> np.ndarray:
-    """Scores of the training pairs by the paper's route: λ = 0, BiCGSTAB on the dual system, dense products with K.
+def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> tuple[np.ndarray, int]:
+    """Scores of the training pairs by the paper's route, and its iterations: λ = 0, BiCGSTAB, dense products with K.
 
     A ↦ C-centred rows of K (A + Aᵀ)/2 K; two such products an iteration.
     """
@@ -37,8 +39,9 @@ def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> np.ndarray
 
     rhs = (Y - Y.mean(axis=1, keepdims=True)).ravel()
     operator = LinearOperator((Y.size, Y.size), matvec=product, dtype=Y.dtype)
-    a, _ = bicgstab(operator, rhs, rtol=0.0, maxiter=iterations)
-    return scores(a)
+    count = itertools.count()
+    a, _ = bicgstab(operator, rhs, rtol=0.0, atol=0.0, maxiter=iterations, callback=lambda _: next(count))
+    return scores(a), next(count)
 
 
 def kernel_ridge(graph: RelationGraph, alpha: float) -> np.ndarray:
@@ -135,16 +138,22 @@ def paper_rows(n: int, iterations: int) -> list[Row]:
         max_iter=iterations,
         n_iter_no_change=iterations,
     )
+    made = 0
+
+    def paper() -> None:
+        nonlocal made
+        made = paper_symmetric_ranking(graph, iterations)[1]
+
     with cut_short():
         times = measure(
             {
-                "paper": lambda: paper_symmetric_ranking(graph, iterations),
+                "paper": paper,
                 "closed": lambda: closed.fit(graph).predict(graph),
                 "stopped": lambda: stopped.fit(graph, validation=held_out).predict(graph),
             },
             2,
         )
-    name, size = f"paper's route, {iterations} BiCGSTAB iterations", f"n={n:,}"
+    name, size = f"paper's route, {made} BiCGSTAB iterations", f"n={n:,}"
     return [
         Row(f"{name}; closed form", size, times["closed"], times["paper"], note="λ = 0.1 against λ = 0 stopped early"),
         Row(
@@ -152,6 +161,6 @@ def paper_rows(n: int, iterations: int) -> list[Row]:
             size,
             times["stopped"],
             times["paper"],
-            note=f"the same {iterations} iterations in spectral coordinates, each watched on 20 held-out nodes",
+            note=f"{iterations} iterations in spectral coordinates, each watched on 20 held-out nodes",
         ),
     ]

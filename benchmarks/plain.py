@@ -2,7 +2,7 @@
 
 With K̄ the Kronecker (symmetric, reciprocal) kernel between the observed edges and L the identity or (ranking) the
 projector that takes out each node's mean, solve (L K̄ L + λ) a = L y. A product with K̄ is K S K at the observed edges
-of the sparse S that holds a: by two dense products, or by the vec trick over the same compiled loops that condrank uses.
+of the sparse S that holds a: by two dense products, or by the vec trick over the compiled loops that condrank uses.
 """
 
 from __future__ import annotations

@@ -119,9 +119,11 @@ def test_iterates_equal_those_of_naive_normal_equations(relation, loss, method, 
 
 # The ranker: 60 nodes, of which the last 15 are for validation
 
+# Features of different scales: the relation follows all of them, and plain iterations fit the large ones first.
 RNG = np.random.default_rng(5)
-X = RNG.normal(size=(60, 4))
-Y = np.tanh(X @ RNG.normal(size=(4, 4)) @ X.T) + RNG.normal(size=(60, 60))
+U, A = RNG.normal(size=(60, 4)), RNG.normal(size=(4, 4))
+X = U * [3.0, 1.5, 0.7, 0.4]
+Y = 2 * np.tanh(U @ (A - 0.6 * A.T) @ U.T / 2) + 0.3 * RNG.normal(size=(60, 60))
 HIDDEN = np.where(RNG.random((60, 60)) < 0.5, Y, np.nan)
 TRAIN, TEST = slice(0, 45), slice(45, 60)
 
@@ -131,7 +133,7 @@ def graph_of(observed):
 
 
 def ranker(relation="ordinary", loss="ranking", alpha=0.0, **params):
-    params = {"kernel": "rbf", "gamma": 0.3, "solver": "early_stopping", "max_iter": 40, **params}
+    params = {"kernel": "rbf", "gamma": 0.05, "solver": "early_stopping", "max_iter": 40, **params}
     return ConditionalRanker(relation, loss, alpha, **params)
 
 
@@ -143,7 +145,8 @@ def test_best_iterate_is_kept(relation, loss, method, observed):
     fitted = ranker(relation, loss, method=method).fit(graph[TRAIN], validation=graph[TEST])
     assert fitted.solver_ == "early_stopping"
     history = fitted.history_
-    assert 0 < min(history) < 0.5
+    assert 0 < min(history) < history[0] - 0.02
+    assert 1 < fitted.n_iter_ < len(history)
     assert fitted.n_iter_ == np.argmin(history) + 1
     assert fitted.score(graph[TEST]) == pytest.approx(1 - min(history), abs=1e-12)
     # The kept iterate is that of a fit which may take no more iterations, and so is every loss before it.
@@ -258,9 +261,8 @@ def test_many_iterations_with_a_penalty_reach_the_closed_form(loss):
 def test_early_stopping_regularises():
     """On noisy labels without a penalty the loss falls, and rises again."""
     graph = graph_of(0.5)
-    history = ranker(max_iter=200, n_iter_no_change=200).fit(graph[TRAIN], validation=graph[TEST]).history_
-    assert min(history) < history[0] - 0.01
-    assert min(history) < history[-1] - 0.01
+    history = ranker(max_iter=150, n_iter_no_change=150).fit(graph[TRAIN], validation=graph[TEST]).history_
+    assert min(history) < min(history[0], history[-1]) - 0.05
 
 
 @pytest.mark.parametrize(

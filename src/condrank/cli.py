@@ -9,6 +9,7 @@ import json
 import sys
 from io import TextIOWrapper
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
@@ -85,7 +86,7 @@ def demo(
         # Before the work: a folder that cannot be made should not cost twenty seconds.
         output.mkdir(parents=True, exist_ok=True)
         result = _compute(seed)
-        from condrank.demo import draw
+        from condrank.demo.picture import draw
 
         draw(result).savefig(path, dpi=110)
     except OSError as error:
@@ -201,11 +202,16 @@ def _tell_unseen(found: UnseenClasses, console: Console) -> None:
         ("learned", found.plain),
         ("learned, with prior", found.prior),
     ):
-        mean = sum(losses) / n
+        average = mean(losses)
         wins = sum(loss < kernel for loss, kernel in zip(losses, found.similarity, strict=True))
-        table.add_row(name, _loss(mean), _bar(mean), "" if losses is found.similarity else f"{wins} of {n}")
+        table.add_row(name, _loss(average), _bar(average), "" if losses is found.similarity else f"{wins} of {n}")
     console.print()
     console.print(table)
+    gaps = [prior - kernel for prior, kernel in zip(found.prior, found.similarity, strict=True)]
+    if n > 1:
+        # A mean of a few choices says little by itself: on most seeds this difference is within its error.
+        error = stdev(gaps) / n**0.5
+        console.print(f"  With prior minus kernel alone: {mean(gaps):+.3f} ± {error:.3f} (standard error).")
 
 
 def _tell_diagnosis(task: Task, console: Console) -> None:

@@ -219,7 +219,7 @@ class RelationGraph:
 
     @property
     def is_complete(self) -> bool:
-        """Every ordered pair, loops included, is observed exactly once, with the same weight."""
+        """Every ordered pair, loops included, is observed exactly once, with weight one."""
         return self.relation.is_complete
 
     @property
@@ -249,16 +249,16 @@ class RelationGraph:
             return 0.5 if self.probabilities else 0.0
         low, high = self.relation.extremes()
         within = 0 <= low <= high <= 1 and high > 0  # all zeros are opposite already
-        return 0.5 if within and self.relation.two_way and self._agrees(-1, 0.5) else 0.0
+        return 0.5 if within and self.relation.two_way and self.disagreement(-1, 0.5, loops=False) <= 1e-6 else 0.0
 
     def _agrees(self, sign: int, centre: float) -> bool:
         return self.disagreement(sign, centre) <= 1e-6
 
-    def disagreement(self, sign: int, centre: float = 0.0) -> float:
-        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest label."""
+    def disagreement(self, sign: int, centre: float = 0.0, loops: bool = True) -> float:
+        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest label; loops too?"""
         low, high = self.relation.extremes()
         scale = max(abs(low), abs(high))
-        return self.relation.disagreement(sign, centre) / scale if scale else 0.0
+        return self.relation.disagreement(sign, centre, loops) / scale if scale else 0.0
 
     def to_dense(self) -> np.ndarray:
         """The relation as an array of `shape`: NaN where not observed, repeated edges averaged. O(n²) memory."""

@@ -117,7 +117,7 @@ class ExactKernel:
 
     def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
         """Entries of a precomputed kernel: within the training graph's base, or rows against the training nodes."""
-        if nodes.base is self.nodes.base and others.base is self.nodes.base:
+        if self._shares_base(nodes) and self._shares_base(others):
             return nodes.kernel_with(others)
         if others is self.nodes:
             _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes")
@@ -128,6 +128,11 @@ class ExactKernel:
             "the similarity prior needs the kernel between the given nodes, but kernel='precomputed' has only their "
             "rows against the training nodes; pass subgraphs of one RelationGraph instead (graph[test])"
         )
+
+    def _shares_base(self, nodes: Nodes) -> bool:
+        # A pickled ranker has a copy of its base: equal values will do.
+        base = self.nodes.base
+        return nodes.base is base or (nodes.base.shape == base.shape and np.array_equal(nodes.base, base))
 
     def _is_training(self, nodes: Nodes) -> bool:
         # A precomputed base given as an array means rows against the training nodes, which is the same thing.

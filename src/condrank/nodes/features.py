@@ -62,8 +62,11 @@ class ExplicitFeatures:
 
     def dual_basis(self) -> np.ndarray:
         """P = ωZ/σ (n, r) with z(v) = Pᵀk_v."""
-        P = self.training() / self.sigma
-        return P if self.weights is None else P * self.weights[:, None]
+        P = self.training()
+        P /= self.sigma.astype(P.dtype)
+        if self.weights is not None:
+            P *= self.weights.astype(P.dtype)[:, None]
+        return P
 
     def constant(self) -> np.ndarray:
         """Coordinates of the appended constant alone."""

@@ -37,7 +37,7 @@ class Observations(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Every ordered pair observed exactly once, all with the same weight."""
+        """Every ordered pair observed exactly once, with weight one."""
         ...
 
     @property
@@ -67,8 +67,8 @@ class Observations(Protocol):
         """Labels of a block of rows as an array; NaN where nothing was observed, repeated edges averaged."""
         ...
 
-    def disagreement(self, sign: int, offset: float = 0.0) -> float:
-        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed in both directions."""
+    def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
+        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed in both directions, loops or not."""
         ...
 
     def extremes(self) -> tuple[float, float]:

@@ -66,20 +66,23 @@ class Complete:
         """Labels of a block of rows."""
         return _dense(self.Y[rows])
 
-    def disagreement(self, sign: int, offset: float = 0.0) -> float:
+    def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
         """Largest |(y_ij - offset) - sign (y_ji - offset)|. O(n²), in blocks that fit the cache."""
         if sparse.issparse(self.Y):
             # A pair of unstored zeros disagrees by |offset - sign·offset|, the shift of every other pair.
             shift = offset - sign * offset
-            difference = sparse.csr_array(self.Y - sign * self.Y.T)
+            difference = sparse.coo_array(self.Y - sign * self.Y.T)
             unstored = abs(shift) if difference.nnz < self.n_edges else 0.0
-            return max(float(np.abs(difference.data - shift).max(initial=0.0)), unstored)
+            counted = slice(None) if loops else difference.row != difference.col
+            return max(float(np.abs(difference.data[counted] - shift).max(initial=0.0)), unstored)
         worst = 0.0
         shift = offset - sign * offset
         for rows in row_blocks(len(self.Y), row_size=1, budget=512):
             for cols in row_blocks(rows.stop, row_size=1, budget=512):
                 difference = self.Y[rows, cols] - sign * self.Y[cols, rows].T
                 difference -= shift
+                if not loops and rows == cols:
+                    np.fill_diagonal(difference, 0)
                 worst = max(worst, float(difference.max(initial=0.0)), -float(difference.min(initial=0.0)))
         return worst
 

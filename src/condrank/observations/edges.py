@@ -86,7 +86,7 @@ class Edges:
 
     @property
     def is_complete(self) -> bool:
-        """Every ordered pair exactly once, all with the same weight of one."""
+        """Every ordered pair exactly once, with weight one."""
         n_all = self.shape[0] * self.shape[1]
         return self.n_edges == n_all == self.n_pairs and bool((self.weights == 1).all())
 
@@ -138,7 +138,7 @@ class Edges:
         block[self.sources[edges] - start, self.indices[edges]] = self.values[edges]
         return block
 
-    def disagreement(self, sign: int, offset: float = 0.0) -> float:
+    def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
         """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed both ways. O(n_pairs log n_pairs)."""
         m = self.shape[1]
         key = self.sources * m + self.indices
@@ -146,6 +146,8 @@ class Edges:
         place = np.searchsorted(key, turned)
         both = place < len(key)
         both[both] = key[place[both]] == turned[both]
+        if not loops:
+            both &= key != turned
         difference = (self.values[both] - offset) - sign * (self.values[place[both]] - offset)
         return float(np.abs(difference).max(initial=0.0))
 

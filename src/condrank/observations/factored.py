@@ -123,7 +123,7 @@ class Factored:
         left = self.A[rows] @ self.S
         return np.asarray((self.B @ left.T).T)
 
-    def disagreement(self, sign: int, offset: float = 0.0) -> float:
+    def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
         """Largest disagreement between classes, O(k²); for other factors its root mean square, O(nk² + k³)."""
         shift = offset - sign * offset
         if self.B is self.A:

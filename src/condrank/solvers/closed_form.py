@@ -80,7 +80,9 @@ class ClosedForm:
     def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:
         """W (r, r') for one λ. Takes two r×r' arrays (three for W = ±Wᵀ ranking), one of them the result."""
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
-        return Solution(inverse(self.rhs, centred=True, overwrite=True))
+        W = inverse(self.rhs, centred=True, overwrite=True)
+        # Explicit features are reduced in double precision, whatever theirs is.
+        return Solution(W.astype(self.rows.basis.dtype, copy=False))
 
     def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
         """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, the last term for ranking. O(rr')."""

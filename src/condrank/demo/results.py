@@ -1,0 +1,135 @@
+"""Results of ``condrank demo``: plain data, from which the command line prints and the picture is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank._version import __version__
+from condrank.diagnosis import Diagnosis
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """Rank loss of one model on pairs of unseen nodes (setting 4), and the λ it was chosen with."""
+
+    relation: str
+    loss: str
+    alpha: float
+    rank_loss: float
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Unseen objects ranked for one unseen node, best first.
+
+    Attributes
+    ----------
+    query : str
+        Name of the conditioning node.
+    position : int
+        Its position among the test nodes.
+    objects : list of str
+        Names of the objects.
+    indices : list of int
+        Their positions among the test nodes.
+    scores, truth : list of float
+        Predicted and true relation to them.
+    """
+
+    query: str
+    position: int
+    objects: list[str]
+    indices: list[int]
+    scores: list[float]
+    truth: list[float]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One story: what the labels say, what the models reach, one ranking, and the arrays behind the picture.
+
+    Attributes
+    ----------
+    diagnosis : Diagnosis
+        Of the training graph.
+    models : list of ModelResult
+        The six models; for games also the logistic loss.
+    baselines : dict
+        Rank loss of rankings that learn nothing, or nothing conditional.
+    ranked : Ranked
+        One ranking by the model ``chosen``.
+    chosen : ModelResult
+        The one with the relation and loss that the diagnosis recommends.
+    names : list of str
+        Names of the unseen nodes.
+    features, truth, scores : ndarray
+        Of the unseen nodes: features, true and predicted relation.
+    """
+
+    diagnosis: Diagnosis
+    models: list[ModelResult]
+    baselines: dict[str, float]
+    ranked: Ranked
+    chosen: ModelResult
+    names: list[str]
+    features: np.ndarray
+    truth: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def n_test(self) -> int:
+        """Number of unseen nodes."""
+        return len(self.names)
+
+
+@dataclass(frozen=True)
+class UnseenClasses:
+    """Rank loss on digits that were not in training, one entry per random choice of them.
+
+    Attributes
+    ----------
+    unseen : list of list of int
+        The digits left out of training.
+    similarity, plain, prior : list of float
+        Ranking by the kernel itself; a model without and one with ``prior="similarity"``.
+    """
+
+    unseen: list[list[int]]
+    similarity: list[float]
+    plain: list[float]
+    prior: list[float]
+
+
+@dataclass(frozen=True)
+class DemoResult:
+    """Everything ``condrank demo`` shows."""
+
+    seed: int
+    games: Task
+    digits: Task
+    unseen_classes: UnseenClasses
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python objects, ready for JSON; the arrays behind the picture are left out."""
+        unseen = self.unseen_classes
+        means = {name: float(np.mean(getattr(unseen, name))) for name in ("similarity", "plain", "prior")}
+        return {
+            "version": __version__,
+            "seed": self.seed,
+            "rock_paper_scissors": _task_dict(self.games),
+            "digits": _task_dict(self.digits),
+            "unseen_classes": {**vars(unseen), "mean": means},
+        }
+
+
+def _task_dict(task: Task) -> dict[str, Any]:
+    return {
+        "diagnosis": task.diagnosis.to_dict(),
+        "n_test_nodes": task.n_test,
+        "models": [asdict(model) for model in task.models],
+        "baselines": {**task.baselines, "random": 0.5},
+        "ranking": {"model": asdict(task.chosen), **asdict(task.ranked)},
+    }
