@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks.harness import Row, Suite
 
@@ -29,7 +30,8 @@ def _bars(suite: Suite, rows: list[Row]) -> Figure:
     figure = Figure(figsize=(8.6, 1.1 + 0.27 * max(1, len(shown))), layout="constrained")
     ax = figure.subplots()
     ratios = np.array([row.ratio for row in shown], dtype=float)
-    ends = np.concatenate([ratios, [row.bar for row in shown if row.bar is not None], [1.0]])
+    errors = all(row.unit == "error" for row in shown)
+    ends = np.concatenate([ratios, [row.bar for row in shown if row.bar is not None], [] if errors else [1.0]])
     logarithmic = ends.max() > 20 * ends.min()
     left = 10 ** np.floor(np.log10(ends.min()) - 0.2) if logarithmic else 0.0
     for place, row in enumerate(shown):
@@ -40,14 +42,15 @@ def _bars(suite: Suite, rows: list[Row]) -> Figure:
         )
         if row.bar is not None:
             ax.plot([row.bar, row.bar], [place - 0.42, place + 0.42], color=INK, linewidth=2, solid_capstyle="butt")
+    if not errors:
+        ax.axvline(1.0, color="0.75", linewidth=1, linestyle=":", zorder=0)
     if logarithmic:
         ax.set_xscale("log")
     ax.set_xlim(left, ends.max() * (3 if logarithmic else 1.12))
     labels = [f"{row.name}  ({row.size})" if len({r.size for r in shown}) > 1 else row.name for row in shown]
     ax.set_yticks(range(len(shown)), labels, fontsize=8)
     ax.invert_yaxis()
-    measured = {row.unit for row in shown if row.floor is None}
-    ax.set_xlabel("relative error" if measured == {"error"} else "measured over floor; tick: the bar", fontsize=8.5)
+    ax.set_xlabel("relative error; tick: the bar" if errors else "measured over floor; tick: the bar", fontsize=8.5)
     _tidy(ax, "x")
     return figure
 
@@ -70,6 +73,7 @@ def _curves(suite: Suite, rows: list[Row]) -> Figure:
             if row.bar is not None:
                 ax.plot(row.x, row.bar, marker="_", markersize=16, markeredgewidth=2, color=INK)
     ax.set(xscale="log", yscale="log")
+    _plain_ticks(ax)
     ax.set_xlabel(suite.axes[0], fontsize=8.5)
     ax.set_ylabel(suite.axes[1], fontsize=8.5)
     _name_ends(ax, ends)
@@ -104,10 +108,10 @@ def _scatter(suite: Suite, rows: list[Row]) -> Figure:
         ax.scatter(
             [row.measured for row in points],
             [row.x for row in points],
-            s=34,
+            s=44,
             color=LINES[2 * place],
             edgecolors=edges,
-            linewidths=1.2,
+            linewidths=1.6,
             label=name,
             alpha=0.85,
         )
@@ -116,11 +120,21 @@ def _scatter(suite: Suite, rows: list[Row]) -> Figure:
     ax.plot([low, high], [low, high], color=INK, linewidth=0.9)
     ax.text(high / 1.2, high / 1.2, "equal", ha="right", va="top", fontsize=8, color=INK, rotation=45)
     ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    _plain_ticks(ax)
     ax.set_xlabel(f"{suite.axes[0]}; red edge: not the best", fontsize=8.5)
     ax.set_ylabel(f"{suite.axes[1]} (at least)", fontsize=8.5)
     ax.legend(frameon=False, fontsize=8, loc="lower right")
     _tidy(ax, "both")
     return figure
+
+
+def _plain_ticks(ax: Axes) -> None:
+    """Numbers as people write them; 1, 2, 5 within a decade where there are few decades."""
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        few = high / low < 200
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1000 else f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _tidy(ax: Axes, grid: str) -> None:

@@ -184,9 +184,7 @@ def test_grid_search(monkeypatch):
     recorder = Recorder()
     inside = GridSearchCV(make("primal", recorder)[0], grid, cv=3, error_score="raise").fit(GRAPH)
     for search in (watched, inside):
-        np.testing.assert_array_equal(
-            search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
-        )
+        np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
         assert search.best_params_ == expected.best_params_
         np.testing.assert_array_equal(search.predict(NEW), expected.predict(NEW))
 
@@ -199,7 +197,9 @@ def test_interrupted_fit_holds_the_last_iterate(name):
     recorder = Recorder(raise_at=3)
     one, graph = make(name, recorder)
     with (
-        pytest.warns(ConvergenceWarning, match=r"fit interrupted after 3 iterations: the ranker holds the last") as seen,
+        pytest.warns(
+            ConvergenceWarning, match=r"fit interrupted after 3 iterations: the ranker holds the last"
+        ) as seen,
         pytest.raises(KeyboardInterrupt),
     ):
         one.fit(graph)

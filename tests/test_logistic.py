@@ -161,6 +161,7 @@ def test_ties_only():
     np.testing.assert_array_equal(fitted.predict_proba(NEW), 0.5)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_single_precision():
     graph = RelationGraph.from_edges(X.astype(np.float32), SOURCES, TARGETS, OUTCOMES.astype(np.float32))
     expected = ranker().fit(games()).predict(NEW)
@@ -168,6 +169,16 @@ def test_single_precision():
     found = fitted.predict(NEW.astype(np.float32))
     assert found.dtype == np.float32
     assert error(found, expected) < 1e-3
+
+
+@pytest.mark.xfail(strict=True, reason="the line search compares objectives that differ by less than their rounding")
+def test_single_precision_converges():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        for alpha in (1e-4, 1e-2, 0.3, 10.0):
+            for kernel in ("linear", "rbf"):
+                graph = RelationGraph.from_edges(X.astype(np.float32), SOURCES, TARGETS, OUTCOMES.astype(np.float32))
+                assert ranker(alpha, kernel, tol=1e-8).fit(graph).n_iter_ < 20
 
 
 def test_incoming_turns_the_games():

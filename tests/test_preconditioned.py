@@ -556,16 +556,39 @@ def test_warm_start_refuses_other_nodes():
         ranker.fit(graph[:8])
 
 
+@pytest.mark.xfail(strict=True, reason="other nodes of the same base and number are not noticed")
+def test_warm_start_refuses_another_subgraph():
+    graph = RelationGraph(X, holes(0.5))
+    ranker = fit(graph[:6], warm_start=True)
+    with pytest.raises(ValueError, match=r"warm_start=True needs the nodes of the last fit"):
+        ranker.fit(graph[6:])
+
+
+@pytest.mark.xfail(strict=True, reason="weights of another number of coordinates reach the iteration")
+def test_warm_start_with_another_kernel_is_cold():
+    graph = RelationGraph(X, holes(0.5))
+    ranker = fit(graph, warm_start=True).set_params(kernel="linear").fit(graph)
+    assert error(ranker.predict(NEW), fit(graph, kernel="linear").predict(NEW)) < 1e-6
+
+
 # Convergence
+
+
+@pytest.mark.xfail(strict=True, reason="only fit warns")
+def test_a_path_of_too_few_iterations_warns():
+    graph = RelationGraph(X, holes(0.5))
+    ranker = fit(graph, alpha=100.0, max_iter=12)  # enough for this one
+    with pytest.warns(ConvergenceWarning, match="no convergence"):
+        list(ranker.path([1e-5]))
 
 
 @models
 def test_too_few_iterations_warn(relation, loss):
     graph = RelationGraph(X, holes(0.5))
     with pytest.warns(ConvergenceWarning, match=r"no convergence to tol=1e-10 in 2 iterations; raise max_iter") as seen:
-        ranker = ConditionalRanker(
-            relation, loss, 1e-3, "rbf", gamma=GAMMA, tol=TOL, solver="primal", max_iter=2
-        ).fit(graph)
+        ranker = ConditionalRanker(relation, loss, 1e-3, "rbf", gamma=GAMMA, tol=TOL, solver="primal", max_iter=2).fit(
+            graph
+        )
     assert ranker.n_iter_ == 2
     assert np.isfinite(ranker.predict(NEW)).all()
     # The caller's line is shown.

@@ -43,7 +43,7 @@ class ExactKernel:
         self.kernel, self.nodes, self.weights = kernel, nodes, weights
         K = self._training_kernel()
         if kernel.is_precomputed or callable(kernel.name):
-            _check_symmetric(K, kernel)
+            check_symmetric(K, kernel)
         root = np.ones(len(nodes), dtype=K.dtype) if weights is None else np.sqrt(weights).astype(K.dtype)
         if weights is not None:
             K *= root
@@ -186,7 +186,8 @@ def _first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
     return int(np.searchsorted(sigma, noise_level(largest, sigma.dtype), side="right"))
 
 
-def _check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
+def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
+    """Refuse a kernel matrix that is not square, finite and symmetric up to rounding."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"the {kernel.label} kernel must give a square matrix on the training nodes, got {K.shape}")
     scale = float(np.abs(K).max(initial=0.0))

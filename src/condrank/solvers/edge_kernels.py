@@ -13,6 +13,7 @@ Each multiplies a vector on the observed edges, scattered into a sparse X, witho
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -126,10 +127,10 @@ class CartesianEdges(_Bound):
         """The edge kernel times a, at the observed edges."""
         out = np.zeros(len(a), dtype=np.result_type(a, self.K))
         targets, indptr = self.edges.indices, self.edges.indptr
-        for first, last in zip(indptr[:-1], indptr[1:], strict=True):
+        for first, last in pairwise(indptr):
             ends = targets[first:last]
             out[first:last] = self.G[np.ix_(ends, ends)] @ a[first:last]
-        for first, last in zip(self._starts[:-1], self._starts[1:], strict=True):
+        for first, last in pairwise(self._starts):
             column = self._by_target[first:last]
             starts = self._sources[column]
             out[column] += self.K[np.ix_(starts, starts)] @ a[column]

@@ -26,14 +26,25 @@ if TYPE_CHECKING:
 
 # Most eigenvectors of a node kernel, absolutely and as a share of its nodes: they set the cost of applying P⁻¹.
 MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 192, 0.2
+# Eigenvectors of the first look, and how many times the full look's cost a plain solve has to be worth it.
+FIRST_LOOK, LOOK = 8, 5
 RANKS = (64, 128, 256, 512, 1024, 2048)
-BLOCK = 1 << 22
-ROUNDING = 32
+# Fewest edges worth a thought.
 FEW_EDGES = 500
-# Cost of a triangular multiplication, and of building one entry of Φ, in multiplications of a dense matrix product.
-SOLVE, BUILD = 15, 20
-# A wrong estimate must not cost: the preconditioner has to promise this much before it is built.
-MARGIN = 0.8
+# Entries of Φ held at a time.
+BLOCK = 1 << 22
+# Rounding errors of the Gram matrix, in units of its largest entry and the machine's precision.
+ROUNDING = 32
+# Costs in multiplications of a dense matrix product (measured): one of a sampled product of rank k, of a triangular
+# solve, of an orthogonalisation, an entry of Φ, and the fixed part of any step.
+APPLY, SOLVE, QR, BUILD, CALL = 12, 15, 10, 20, 5e7
+# A wrong estimate must not cost: the preconditioner has to promise this much.
+MARGIN = 0.7
+
+
+def n_eigenvectors(n: int) -> int:
+    """How many eigenvectors of a kernel of n nodes the features are made of."""
+    return min(n, max(FIRST_LOOK, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n))))
 
 
 def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +58,7 @@ def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         sigma, Q = sigma[::-1][:k].clip(0), Q[:, ::-1][:, :k]
         return sigma, Q * np.sqrt(sigma)
     sketch = np.random.default_rng(0).standard_normal((n, k + 8), dtype=np.float64).astype(K.dtype)
-    Q = linalg.qr(K @ sketch, mode="economic", overwrite_a=True, check_finite=False)[0]
+    Q = np.linalg.qr(K @ sketch).Q
     B = K @ Q
     inner, V = linalg.eigh(Q.T @ B, check_finite=False)
     # Directions below rounding (or negative, of an indefinite kernel) are left out: their share of ZZᵀ becomes zero.
@@ -64,14 +75,10 @@ class EdgeSpectrum:
     reciprocal), since σ' descends.
     """
 
-    def __init__(self, relation: Relation, K: np.ndarray, G: np.ndarray, n_eigenvectors: int | None = None):
-        def count(n: int) -> int:
-            most = max(8, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n)))
-            return min(n, n_eigenvectors or most)
-
+    def __init__(self, relation: Relation, K: np.ndarray, G: np.ndarray, k: int | None = None):
         self.relation = relation
-        self.sigma, self.Z = top_eigenpairs(K, count(len(K)))
-        self.tau, self.Z_objects = (self.sigma, self.Z) if G is K else top_eigenpairs(G, count(len(G)))
+        self.sigma, self.Z = top_eigenpairs(K, k or n_eigenvectors(len(K)))
+        self.tau, self.Z_objects = (self.sigma, self.Z) if G is K else top_eigenpairs(G, k or n_eigenvectors(len(G)))
         strength = np.multiply.outer(self.sigma, self.tau)
         if relation.sign:
             strength = np.triu(strength, k=0 if relation.sign > 0 else 1)
@@ -125,13 +132,16 @@ class EdgePreconditioner:
         trace = float(weights @ kernel.diagonal())
         strongest = self.Z[edges.sources, self.p[0]] * self.Z_objects[edges.indices, self.q[0]]
         largest = float(weights @ strongest.astype(np.float64) ** 2)
-        # Rounding of the Gram matrix has to stay below μ, or P⁻¹ could lose its definiteness.
-        guess = max(0.0, trace - weights.sum() / np.prod(edges.shape) * spectrum.strengths[: len(self.p)].sum())
-        least = alpha + guess / max(1, edges.n_pairs)
-        dtype = np.dtype(np.float32 if ROUNDING * np.finfo(np.float32).eps * largest < least else np.float64)
-        self.floor = ROUNDING * float(np.finfo(dtype).eps) * largest
-        gram = self._gram(edges.sources, edges.indices, np.sqrt(edges.weights), dtype)
-        self.tail = max(0.0, trace - float(np.trace(gram))) / max(1, edges.n_pairs)
+        # Rounding of the Gram matrix has to stay below μ, or P⁻¹ could lose its definiteness: where single precision
+        # would have to raise μ for that, double precision takes over.
+        for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+            self.floor = ROUNDING * float(np.finfo(dtype).eps) * largest
+            if dtype == np.float32 and self.floor > alpha + trace / max(1, edges.n_pairs):
+                continue
+            gram = self._gram(edges.sources, edges.indices, np.sqrt(edges.weights), dtype)
+            self.tail = max(0.0, trace - float(np.trace(gram))) / max(1, edges.n_pairs)
+            if self.floor <= alpha + self.tail:
+                break
         if system.loss == "ranking":
             # The rows' means: features of row i with Σ m z'(j) / √Σ m in the place of z'(j).
             means = self.products.times(edges.weights, self.Z_objects) * system.row_unit[:, None]
@@ -235,21 +245,28 @@ class RankPlan:
 def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6) -> RankPlan:
     """Choose the number of features by the cost of building, applying and iterating, from the spectrum alone.
 
-    Costs O(n²k) for the eigenvectors: less than an iteration or two.
+    A first look at a few eigenvectors settles problems that plain iterations solve at once (narrow kernels, large λ);
+    for the others the eigenvectors cost O(n²k), less than an iteration or two.
     """
     kernel, edges = system.kernel, system.edges
     if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
         return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
+    step = kernel.cost + CALL
+    spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK)
+    iterations = expected_iterations(system, spectrum, alpha, tol, (0,))
+    (n, m), k = edges.shape, n_eigenvectors(max(edges.shape))
+    look = 2 * k * (n**2 + m**2 * (kernel.G is not kernel.K)) + QR * (n + m) * k**2
+    if iterations[0] * step < LOOK * (look + CALL):
+        return RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
     ranks = (0, *(t for t in RANKS if t <= most))
     iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
     k = len(spectrum.sigma) + len(spectrum.tau)
-    n, m = edges.shape
     t = np.array(ranks, dtype=float)
-    apply = (t > 0) * (12 * edges.n_pairs * k + (n + m) * k**2 / 2 + SOLVE * t**2)
-    build = edges.n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
-    costs = build + iterations * (kernel.cost + apply)
+    apply = (t > 0) * (CALL + APPLY * edges.n_pairs * k + (n + m) * k**2 / 2 + SOLVE * t**2)
+    build = (t > 0) * CALL + edges.n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
+    costs = build + iterations * (step + apply)
     best = int(np.argmin(costs))
     rank = ranks[best] if costs[best] < MARGIN * costs[0] else 0
     return RankPlan(system, spectrum, alpha, ranks, iterations, costs, rank)
@@ -270,13 +287,14 @@ def expected_iterations(
     weight = weights.mean()
     s = weight * np.append(0.0, spectrum.strengths)
     tail = (float(weights @ kernel.diagonal()) / n_pairs - np.cumsum(s) / size).clip(0)
-    square = np.linalg.norm(kernel.K) ** 2 * np.linalg.norm(kernel.G) ** 2 * weight**2
-    square = (square / (2 if kernel.relation.sign else 1) - np.cumsum(s**2)).clip(0) / size**2
+    square = float(np.linalg.norm(kernel.K) * np.linalg.norm(kernel.G)) ** 2
+    if kernel.relation.sign:
+        square = (square + kernel.relation.sign * float(np.sum(spectrum.sigma.astype(np.float64) ** 4))) / 2
+    square = (weight**2 * square - np.cumsum(s**2)).clip(0) / size**2
     spread = np.sqrt(n_pairs * square)
     following = np.append(s[1:], s[-1]) * n_pairs / size
     upper = np.maximum(tail + 2 * spread + spread**2 / np.maximum(tail, 1e-300), tail + following)
     upper = np.minimum(upper, tail + following[0])
     lower = ((np.sqrt(tail) - spread / np.sqrt(np.maximum(tail, 1e-300))).clip(0) ** 2).max()
     steps = 0.5 * np.sqrt((alpha + upper) / (alpha + lower)) * np.log(2 / tol)
-    l = np.arange(len(s))
-    return np.array([(steps[t:] + (l[t:] - t)).min() for t in ranks])
+    return np.array([(steps[t:] + np.arange(len(s) - t)).min() for t in ranks])

@@ -228,7 +228,7 @@ class KroneckerEdges:
 
 def bilinear(K_queries: np.ndarray, A: sparse.csr_array, K_objects: np.ndarray) -> np.ndarray:
     """K_queries A K_objectsᵀ for a sparse A, in the cheaper order. O(n_queries n_objects min(n, m)) beside A."""
-    q, o, (n, m) = len(K_queries), len(K_objects), A.shape
+    (q, n), (o, m) = K_queries.shape, K_objects.shape
     if A.nnz * o + q * n * o <= A.nnz * q + q * m * o:
         return K_queries @ np.asarray(A @ K_objects.T)
     return np.asarray(A.T @ K_queries.T).T @ K_objects.T

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank._blocks import CACHED, row_blocks
 from condrank.nodes import Coordinates
 from condrank.observations import Edges
 from condrank.relations import Relation
@@ -125,12 +126,13 @@ class EdgeLoss:
 
     def on_all(self, F: np.ndarray) -> np.ndarray:
         """L_Ω of a dense n×m array, in place: zero where nothing was observed. O(nm)."""
-        mask = self.mask
-        F *= mask
-        if self.loss == "ranking":
-            means = np.zeros(len(F), dtype=F.dtype)
-            means[self.filled] = F.sum(axis=1)[self.filled] / self.totals
-            F -= mask * means[:, None]
+        totals = np.ones(len(F), dtype=F.dtype)
+        totals[self.filled] = self.totals
+        for block in row_blocks(*F.shape, CACHED):
+            part, mask = F[block], self.mask[block]
+            part *= mask
+            if self.loss == "ranking":
+                part -= mask * (part.sum(axis=1) / totals[block])[:, None]
         return F
 
     @property
