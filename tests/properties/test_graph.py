@@ -116,7 +116,11 @@ def test_facts_are_those_of_the_labels(graph_and_labels, data):
         assert one.is_reciprocal == (largest_gap(labels, -1, one.centre) < 1e-9)
     known = Y[~np.isnan(Y)]
     as_chances = known.size and 0 <= known.min() <= known.max() <= 1 and known.max() > 0
-    assert graph.centre == (0.5 if as_chances and largest_gap(Y, -1, 0.5) < 1e-9 else 0)
+    # Loops do not tell: many tables of winning probabilities have zeros there.
+    pairs = Y.copy()
+    np.fill_diagonal(pairs, np.nan)
+    two_way = (~np.isnan(pairs) & ~np.isnan(pairs.T)).any()
+    assert graph.centre == (0.5 if as_chances and two_way and largest_gap(pairs, -1, 0.5) < 1e-9 else 0)
 
 
 @given(graphs())

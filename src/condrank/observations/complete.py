@@ -20,7 +20,6 @@ class Complete:
     """
 
     is_complete = True
-    two_way = True
 
     def __init__(self, Y: Any):
         self.Y = Y
@@ -29,6 +28,11 @@ class Complete:
     def shape(self) -> tuple[int, int]:
         """Number of starting and of ending nodes."""
         return self.Y.shape
+
+    @property
+    def two_way(self) -> bool:
+        """Some pair of different nodes is observed in both directions: all are, if there are two nodes."""
+        return min(self.shape) > 1
 
     @property
     def n_edges(self) -> int:

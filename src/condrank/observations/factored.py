@@ -20,7 +20,6 @@ class Factored:
     """
 
     is_complete = True
-    two_way = True
 
     def __init__(self, A: Any, S: np.ndarray, B: Any):
         self.A, self.S, self.B = A, S, B
@@ -79,6 +78,11 @@ class Factored:
     def shape(self) -> tuple[int, int]:
         """Number of starting and of ending nodes."""
         return self.A.shape[0], self.B.shape[0]
+
+    @property
+    def two_way(self) -> bool:
+        """Some pair of different nodes is observed in both directions: all are, if there are two nodes."""
+        return min(self.shape) > 1
 
     @property
     def n_edges(self) -> int:
