@@ -12,13 +12,9 @@ from condrank.nodes.values import KernelValues
 from condrank.observations.edges import Edges
 from condrank.relations import RELATIONS
 from condrank.solvers.dual import LOSSES, DualSystem, solve_dual
+from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_kernels import EDGE_KERNELS, edge_kernel
-from condrank.solvers.edge_preconditioner import (
-    EdgePreconditioner,
-    EdgeSpectrum,
-    plan_preconditioner,
-    top_eigenpairs,
-)
+from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, top_eigenpairs
 from reference import loss_root, naive_scores
 
 BACKENDS = ["numba", "numpy"]

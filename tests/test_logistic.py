@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
@@ -206,6 +207,7 @@ def test_two_directions_sum_to_one_exactly(dtype, kernel, constant):
         assert P.shape == (len(first), len(second))
         assert len(np.unique(P)) > 1
         np.testing.assert_array_equal(P + turned.T, 1)
+        np.testing.assert_array_equal(1 - P, turned.T)  # not only once their sum is rounded
         assert ((P >= 0) & (P <= 1)).all()
     np.testing.assert_array_equal(fitted.predict_proba(many) + fitted.predict_proba(known, many).T, 1)
     np.testing.assert_array_equal(np.diag(fitted.predict_proba(many, many)), 0.5)
@@ -248,6 +250,7 @@ def test_strengths_are_the_transitive_part(loss, kernel):
     scores, f = fitted.predict(EVERYONE, EVERYONE), fitted.strengths(EVERYONE)
     # With A = -Aᵀ, k + 1 between nodes gives h = (k A k') + (k A 1) - (1 A k').
     A = fitted.dual_coef_
+    A = A.toarray() if sparse.issparse(A) else A
     K_all = values(kernel, EVERYONE, X, 0)
     np.testing.assert_allclose(A, -A.T, atol=1e-9)
     np.testing.assert_allclose(f, K_all @ A.sum(axis=1), atol=1e-8 * np.abs(f).max())

@@ -56,6 +56,11 @@ def error(found, expected):
     return np.abs(found - expected).max() / np.abs(expected).max()
 
 
+def dense(M):
+    """The dual solver keeps its coefficients sparse."""
+    return M.toarray() if sparse.issparse(M) else M
+
+
 def edge_list(labels):
     sources, targets = np.nonzero(~np.isnan(labels))
     return sources, targets, labels[sources, targets]
@@ -108,11 +113,12 @@ def test_complete_graph_equals_closed_form(relation, loss, solver):
 
 @models
 def test_no_loops_is_not_the_complete_graph(relation, loss):
-    """The twin and the solver would agree on the wrong thing were the holes filled."""
-    if relation == "reciprocal" and loss == "regression":
-        pytest.skip("loops have no influence: the features of a loop are zero")
     filled = fit(RelationGraph(X, Y), relation, loss).predict(NEW)
-    assert error(fit(RelationGraph(X, holes("no loops")), relation, loss).predict(NEW), filled) > 1e-3
+    change = error(fit(RelationGraph(X, holes("no loops")), relation, loss).predict(NEW), filled)
+    if relation == "reciprocal" and loss == "regression":  # a loop has no features
+        assert change < 1e-7
+    else:
+        assert change > 1e-3
 
 
 # Forms in which an incomplete relation comes
@@ -274,7 +280,7 @@ def test_incoming_is_the_fit_on_the_transpose(relation, loss, solver):
     ranker = fit(RelationGraph(X, labels), relation, loss, rank_by="incoming", solver=solver)
     assert error(ranker.predict(EVERYONE, EVERYONE), expected) < 1e-6
     turned = fit(RelationGraph(X, labels.T), relation, loss, solver=solver)
-    np.testing.assert_allclose(ranker.coef_, turned.coef_.T, atol=1e-8)
+    np.testing.assert_allclose(dense(ranker.coef_), dense(turned.coef_).T, atol=1e-8)
     if relation == "ordinary" and loss == "ranking":  # regression, and h = ±h', hardly see the difference
         assert error(ranker.predict(NEW), fit(RelationGraph(X, labels)).predict(NEW)) > 1e-2
 
@@ -556,7 +562,6 @@ def test_warm_start_refuses_other_nodes():
         ranker.fit(graph[:8])
 
 
-@pytest.mark.xfail(strict=True, reason="other nodes of the same base and number are not noticed")
 def test_warm_start_refuses_another_subgraph():
     graph = RelationGraph(X, holes(0.5))
     ranker = fit(graph[:6], warm_start=True)
@@ -564,7 +569,6 @@ def test_warm_start_refuses_another_subgraph():
         ranker.fit(graph[6:])
 
 
-@pytest.mark.xfail(strict=True, reason="weights of another number of coordinates reach the iteration")
 def test_warm_start_with_another_kernel_is_cold():
     graph = RelationGraph(X, holes(0.5))
     ranker = fit(graph, warm_start=True).set_params(kernel="linear").fit(graph)

@@ -12,13 +12,14 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from condrank.early_stopping import HeldOut, hold_out
+from condrank.edge_model import EdgeModel
 from condrank.graph import RelationGraph
 from condrank.model import Model
 from condrank.ranker import Ranker, as_graph, pooled_rank_loss, warn_of_disagreement
 from condrank.settings import Settings, check_count, check_number, read_settings
 from condrank.solvers.plan import Plan, check_memory, make_plan
 from condrank.solvers.solution import Iteration, Solution, System
-from condrank.solvers.systems import make_system
+from condrank.solvers.systems import make_model, make_system
 
 
 class ConditionalRanker(CallbackSupportMixin, Ranker):
@@ -58,6 +59,9 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         Drop the negative part of an indefinite kernel instead of refusing it.
     solver : {"auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit"}
         How to solve; `plan` tells what "auto" chooses. "iterative" is the better of "primal" and "dual".
+    pairwise_kernel : {None, "linear", "poly2D", "cartesian", "ranking", "mlpk"}
+        Kernel between edges in the place of the relation's Kronecker kernel: k(a, c) + k(b, d), its square, the
+        Cartesian kernel (training nodes only), differences of one score, or metric learning. Solved in the dual.
     method : {"cg", "bicgstab"}
         Krylov method of early stopping.
     tol : float
@@ -76,7 +80,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
     Attributes
     ----------
     coef_ : ndarray of shape (r, r)
-        W, for coordinates of the starting and of the ending node of an edge; without the prior's own τ I.
+        W, for coordinates of the starting and of the ending node of an edge; without the prior's own τ I. For the dual
+        solver, whose coordinates are the kernel values k_v, the same as ``dual_coef_``, sparse.
     dual_coef_ : ndarray of shape (n, n)
         A with predictions k_vᵀ A k_v' (beside the prior), computed when asked for.
     alpha_ : float
@@ -118,6 +123,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         rank_by: str = "outgoing",
         clip: bool = False,
         solver: str = "auto",
+        pairwise_kernel: str | None = None,
         method: str = "cg",
         tol: float = 1e-8,
         max_iter: int = 1000,
@@ -140,6 +146,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         self.rank_by = rank_by
         self.clip = clip
         self.solver = solver
+        self.pairwise_kernel = pairwise_kernel
         self.method = method
         self.tol = tol
         self.max_iter = max_iter
@@ -176,7 +183,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         first, second = self._sides(graph)
         coordinates, start = self._warm(graph, settings, plan)
         system = make_system(plan.solver, settings, first, second, self._conditioned(graph), coordinates)
-        model = Model(system.rows, system.cols, None, settings.prior_weight, settings.centre, self.loss == "logistic")
+        model = make_model(system, settings)
         self._settings, self._system, self._trained_on = settings, system, (graph.nodes, graph.objects)
         self.plan_, self.solver_ = plan, plan.solver
         context = self._init_callback_context(max_subtasks=self.max_iter + 1)
@@ -187,7 +194,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         context.call_on_fit_task_end(estimator=self, X=graph)
         return self
 
-    def _held_out(self, model: Model, validation: RelationGraph | None) -> HeldOut | None:
+    def _held_out(self, model: Model | EdgeModel, validation: RelationGraph | None) -> HeldOut | None:
         if validation is None:
             return None
         sides, truth = self._sides(validation), self._conditioned(validation)
@@ -206,8 +213,9 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         before = self._settings
         if (settings.kernel, settings.clip, settings.rank_by) != (before.kernel, before.clip, before.rank_by):
             return None, None
-        start = self._model.W if settings.relation is before.relation else None
-        return (self._system.rows, self._system.cols), start
+        weights = self._model.dual() if plan.solver == "dual" else self._model.W
+        same = (settings.relation, settings.pairwise_kernel) == (before.relation, before.pairwise_kernel)
+        return (self._system.rows, self._system.cols), weights if same else None
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other λ, one after the other, from the factorisation of this fit.
@@ -226,7 +234,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
             ranker._keep(model, solution)
             yield ranker
 
-    def _keep(self, model: Model, solution: Solution) -> None:
+    def _keep(self, model: Model | EdgeModel, solution: Solution) -> None:
         self._model = model
         self.alpha_, self.n_iter_ = float(self.alpha), solution.n_iter
 
@@ -259,7 +267,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
     @property
     def coef_(self) -> np.ndarray:
         """W for coordinates of the starting and of the ending node of an edge."""
-        W = self._fitted().W
+        model = self._fitted()
+        W = model.W if isinstance(model, Model) else model.dual()
         return W if self.rank_by == "outgoing" else W.T
 
     @property
@@ -272,7 +281,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
 class _Fit:
     """One run of a solver under watch: callbacks, early stopping, and the best iterate if it is interrupted."""
 
-    def __init__(self, ranker: ConditionalRanker, model: Model, context: Any, held_out: HeldOut | None):
+    def __init__(self, ranker: ConditionalRanker, model: Model | EdgeModel, context: Any, held_out: HeldOut | None):
         self.ranker, self.model, self.context, self.held_out = ranker, model, context, held_out
         self.watched = bool(getattr(ranker, "_skl_callbacks", []))
         self.last: tuple[int, np.ndarray] | None = None

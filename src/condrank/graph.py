@@ -257,7 +257,7 @@ class RelationGraph:
     def disagreement(self, sign: int, centre: float = 0.0, loops: bool = True) -> float:
         """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest label; loops too?"""
         low, high = self.relation.extremes()
-        scale = max(abs(low), abs(high))
+        scale = max(abs(low - centre), abs(high - centre))
         return self.relation.disagreement(sign, centre, loops) / scale if scale else 0.0
 
     def to_dense(self) -> np.ndarray:

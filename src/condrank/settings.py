@@ -15,6 +15,7 @@ from condrank.relations import ORDINARY, RECIPROCAL, Relation, get_relation
 LOSSES = ("ranking", "regression", "logistic")
 SOLVERS = ("auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit")
 METHODS = ("cg", "bicgstab")
+PAIRWISE_KERNELS = ("linear", "poly2D", "cartesian", "ranking", "mlpk")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Settings:
     rank_by: str
     clip: bool
     solver: str
+    pairwise_kernel: str | None
     tol: float
     max_iter: int
     method: str
@@ -43,6 +45,7 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         "rank_by": ("outgoing", "incoming"),
         "prior": (None, "similarity"),
         "solver": SOLVERS,
+        "pairwise_kernel": (None, *PAIRWISE_KERNELS),
         "method": METHODS,
     }
     for name, allowed in choices.items():
@@ -61,6 +64,11 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         )
     if ranker.loss == "logistic" and relation is not RECIPROCAL:
         raise ValueError(f"loss='logistic' is for relation='reciprocal' (who beats whom), got {ranker.relation!r}")
+    if ranker.pairwise_kernel is not None and (relation is not ORDINARY or ranker.loss == "logistic"):
+        raise ValueError(
+            f"pairwise_kernel={ranker.pairwise_kernel!r} takes the place of the relation's Kronecker kernel: leave "
+            "relation='ordinary', with loss 'ranking' or 'regression'"
+        )
     if graph.n_edges == 0:
         raise ValueError("the graph has no observed edge: there is nothing to learn from")
     return Settings(
@@ -72,6 +80,7 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         rank_by=ranker.rank_by,
         clip=bool(ranker.clip),
         solver=ranker.solver,
+        pairwise_kernel=ranker.pairwise_kernel,
         tol=check_number("tol", ranker.tol, at_least=0.0),
         max_iter=check_count("max_iter", ranker.max_iter),
         method=ranker.method,

@@ -77,7 +77,7 @@ def test_equals_naive(X, kernel, constant, relation, loss, solver, share, data):
         solver=solver,
         prior="similarity" if prior else None,
         prior_weight=prior,
-        tol=1e-10,
+        tol=1e-12,
     ).fit(graph)
     ends = (sources, targets) if rank_by == "outgoing" else (targets, sources)
     expected = reference.naive_scores(
@@ -106,7 +106,7 @@ def test_two_domains_equal_naive(data, kernel, loss, solver, share):
     K, K_domain = values(X, X), values(objects, objects)
     alpha = share * largest(K) * largest(K_domain)
     graph = RelationGraph.from_edges(X, sources, targets, y, weights, objects=objects)
-    ranker = ConditionalRanker("ordinary", loss, alpha, kernel, gamma=0.3, solver=solver, tol=1e-10).fit(graph)
+    ranker = ConditionalRanker("ordinary", loss, alpha, kernel, gamma=0.3, solver=solver, tol=1e-12).fit(graph)
     expected = reference.naive_scores(K, sources, targets, y, alpha, loss=loss, weights=weights, K_domain=K_domain)
     assert_close(ranker.predict(X, objects), expected, y)
 
@@ -116,7 +116,7 @@ def test_order_and_splitting_of_edges_do_not_matter(X, relation, loss, data):
     """Edges in another order, and each as two of half its weight, are the same graph."""
     sources, targets, y, weights = data.draw(edges(len(X), len(X)))
     order = np.array(data.draw(st.permutations(range(len(y)))))
-    params = {"kernel": "rbf", "gamma": 0.3, "alpha": 0.01, "solver": "primal", "tol": 1e-10}
+    params = {"kernel": "rbf", "gamma": 0.3, "alpha": 0.01, "solver": "primal", "tol": 1e-12}
     first, second, third = (
         ConditionalRanker(relation, loss, **params).fit(RelationGraph.from_edges(X, *given, probabilities=False))
         for given in (
@@ -138,4 +138,5 @@ def test_probabilities_of_two_directions_sum_to_one(X, constant, alpha, data):
     for first, second in ((X, X), (X, new), (new, new)):
         P, turned = ranker.predict_proba(first, second), ranker.predict_proba(second, first)
         np.testing.assert_array_equal(P + turned.T, 1)
+        np.testing.assert_array_equal(1 - P, turned.T)
         np.testing.assert_allclose(P, 1 / (1 + np.exp(-ranker.predict(first, second))), atol=1e-9)

@@ -84,7 +84,7 @@ class ExactKernel:
 
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Coordinates K_v P of other nodes. O(mnr) beside the kernel values."""
-        if self._is_training(nodes):
+        if self.is_training(nodes):
             return self.training()
         return self.similarity(nodes, None) @ self.basis
 
@@ -134,7 +134,8 @@ class ExactKernel:
         base = self.nodes.base
         return nodes.base is base or (nodes.base.shape == base.shape and np.array_equal(nodes.base, base))
 
-    def _is_training(self, nodes: Nodes) -> bool:
+    def is_training(self, nodes: Nodes) -> bool:
+        """Whether these are the training nodes themselves, in their order."""
         # A precomputed base given as an array means rows against the training nodes, which is the same thing.
         return nodes is self.nodes or (
             nodes.base is self.nodes.base and np.array_equal(nodes.positions, self.nodes.positions)

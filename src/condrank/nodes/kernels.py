@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -44,7 +44,7 @@ class NodeKernel:
         """Kernel values between the rows of X and those of X_other (X itself by default), a new array of X's dtype."""
         metric: Any = self.name
         if callable(metric):
-            K = pairwise_kernels(X, X_other, metric=metric, **self.params)
+            K = pairwise_kernels(X, X_other, metric=cast(Any, metric), **self.params)
         else:
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
             K = pairwise_kernels(X, X_other, metric=metric, filter_params=True, **settings)

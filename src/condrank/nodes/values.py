@@ -51,4 +51,4 @@ class KernelValues(ExactKernel):
 
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Kernel values of other nodes against the training nodes, (m, n)."""
-        return self.K if self._is_training(nodes) else self.similarity(nodes, None)
+        return self.K if self.is_training(nodes) else self.similarity(nodes, None)

@@ -71,7 +71,7 @@ class ClosedForm:
                 # τ(diag(σ²) - (σb)bᵀ/m): the second term joins the row sums.
                 sums = sums - prior_weight * rows.sigma * rows.ones
             sums = sums / cols.n_nodes
-            for block in row_blocks(*G.shape, CACHED):
+            for block in row_blocks(*G.shape, budget=CACHED):
                 G[block] -= np.multiply.outer(sums[block], cols.ones)
         if prior_weight:
             np.einsum("ii->i", G)[:] -= prior_weight * rows.sigma**2
@@ -89,7 +89,7 @@ class ClosedForm:
         out = W * self.cols.sigma
         if self.loss == "ranking":
             means = (W @ self.cols.ones) / self.cols.n_nodes
-            for block in row_blocks(*out.shape, CACHED):
+            for block in row_blocks(*out.shape, budget=CACHED):
                 out[block] -= np.multiply.outer(means[block], self.cols.ones)
         out *= self.rows.sigma[:, None]
         out = self.relation.project(out)
@@ -124,7 +124,7 @@ class CompleteInverse:
         """
         w = self._correction(R, centred) if self.loss == "ranking" else None
         W = self.inverse if overwrite else np.empty_like(self.inverse)
-        for block in row_blocks(*W.shape, CACHED):
+        for block in row_blocks(*W.shape, budget=CACHED):
             numerator = R[block] if w is None else R[block] + self._projected_outer(w, block)
             np.multiply(self.inverse[block], numerator, out=W[block])
         return W
@@ -155,7 +155,7 @@ class CompleteInverse:
         T *= p[:, None]
         np.einsum("ii->i", T)[:] += 0.5 * (self.cols.n_nodes + self.cols.outside + self.u)
         if sign < 0:
-            for block in row_blocks(*T.shape, CACHED):
+            for block in row_blocks(*T.shape, budget=CACHED):
                 T[block] += np.multiply.outer(0.5 * p[block], p)
         return linalg.cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from condrank.observations.edges import Edges
 from condrank.relations import Relation
+from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_kernels import EdgeKernel
-from condrank.solvers.edge_preconditioner import EdgePreconditioner, plan_preconditioner
+from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.krylov import Iterated, Watch, krylov
 

@@ -1,4 +1,4 @@
-"""A low-rank preconditioner of the dual system on the observed edges, and whether it pays.
+"""A low-rank preconditioner of the dual system on the observed edges.
 
 The strongest t products √(σ_p σ'_q) u_p(i) u'_q(j) of the node kernels' eigenvectors are features Φ (n_pairs, t) of the
 edges with Φ Φᵀ ≈ K̄. With R the root of the loss and μ = λ + the mean diagonal of what is left, the preconditioner is
@@ -10,41 +10,30 @@ positive definite for every Φ. Φ is never held: Φ w and Φᵀ r are sampled p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg
 
 from condrank.relations import Relation
-from condrank.solvers.kronecker import KroneckerEdges
+from condrank.solvers.kronecker import AT_EDGES, KroneckerEdges, loops_for
 from condrank.solvers.krylov import Operator
 from condrank.solvers.sampled import SampledProducts
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
 
-# Most eigenvectors of a node kernel, absolutely and as a share of its nodes: they set the cost of applying P⁻¹.
-MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 192, 0.2
-# Eigenvectors of the first look, and how many times the full look's cost a plain solve has to be worth it.
-FIRST_LOOK, LOOK = 8, 5
-RANKS = (64, 128, 256, 512, 1024, 2048)
-# Fewest edges worth a thought.
-FEW_EDGES = 500
+# Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes: they set the cost of applying P⁻¹.
+LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 192, 0.2
 # Entries of Φ held at a time.
 BLOCK = 1 << 22
 # Rounding errors of the Gram matrix, in units of its largest entry and the machine's precision.
 ROUNDING = 32
-# Costs in multiplications of a dense matrix product (measured): one of a sampled product of rank k, of a triangular
-# solve, of an orthogonalisation, an entry of Φ, and the fixed part of any step.
-APPLY, SOLVE, QR, BUILD, CALL = 12, 15, 10, 20, 5e7
-# A wrong estimate must not cost: the preconditioner has to promise this much.
-MARGIN = 0.7
 
 
 def n_eigenvectors(n: int) -> int:
     """How many eigenvectors of a kernel of n nodes the features are made of."""
-    return min(n, max(FIRST_LOOK, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n))))
+    return min(n, max(LEAST_EIGENVECTORS, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n))))
 
 
 def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -192,6 +181,11 @@ class EdgePreconditioner:
         np.einsum("ii->i", inner)[:] += mu
         factor = linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
 
+        edges = system.edges
+        dense = AT_EDGES[loops_for(system.backend, edges.n_pairs, self.Z.shape[1])] * edges.n_pairs > np.prod(
+            edges.shape
+        )
+
         def inverse(c: np.ndarray) -> np.ndarray:
             M = self.Z.T @ self.products.times(system.root(c), self.Z_objects)
             w = (M[p, q] + sign * M[q, p] if sign else M[p, q]) * self.scale
@@ -200,7 +194,10 @@ class EdgePreconditioner:
             M[p, q] = w
             if sign:
                 M += sign * M.T
-            f = self.products.at_edges(self.Z @ M, self.Z_objects)
+            if dense:
+                f = (self.Z @ M @ self.Z_objects.T)[edges.sources, edges.indices]
+            else:
+                f = self.products.at_edges(self.Z @ M, self.Z_objects)
             return (c - system.root_transposed(f)) / c.dtype.type(mu)
 
         return inverse
@@ -211,90 +208,3 @@ def kronecker(system: DualSystem) -> KroneckerEdges:
     if not isinstance(system.kernel, KroneckerEdges):
         raise ValueError(f"the preconditioner needs a Kronecker edge kernel, got the {system.kernel.name} one")
     return system.kernel
-
-
-@dataclass(frozen=True)
-class RankPlan:
-    """How many features the preconditioner should have, and why.
-
-    Attributes
-    ----------
-    ranks : tuple of int
-        Numbers of features considered; 0: no preconditioner.
-    iterations, costs : ndarray
-        Expected iterations, and cost in multiplications of a dense matrix product, of each.
-    rank : int
-        The cheapest.
-    """
-
-    system: DualSystem
-    spectrum: EdgeSpectrum | None
-    alpha: float
-    ranks: tuple[int, ...]
-    iterations: np.ndarray
-    costs: np.ndarray
-    rank: int
-
-    def build(self) -> EdgePreconditioner | None:
-        """The preconditioner, or None where none is expected to pay."""
-        if self.spectrum is None or not self.rank:
-            return None
-        return EdgePreconditioner(self.system, self.spectrum, self.rank, self.alpha)
-
-
-def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6) -> RankPlan:
-    """Choose the number of features by the cost of building, applying and iterating, from the spectrum alone.
-
-    A first look at a few eigenvectors settles problems that plain iterations solve at once (narrow kernels, large λ);
-    for the others the eigenvectors cost O(n²k), less than an iteration or two.
-    """
-    kernel, edges = system.kernel, system.edges
-    if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
-        return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
-    step = kernel.cost + CALL
-    spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK)
-    iterations = expected_iterations(system, spectrum, alpha, tol, (0,))
-    (n, m), k = edges.shape, n_eigenvectors(max(edges.shape))
-    look = 2 * k * (n**2 + m**2 * (kernel.G is not kernel.K)) + QR * (n + m) * k**2
-    if iterations[0] * step < LOOK * (look + CALL):
-        return RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
-    spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
-    most = min(len(spectrum.strengths), edges.n_pairs // 2)
-    ranks = (0, *(t for t in RANKS if t <= most))
-    iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
-    k = len(spectrum.sigma) + len(spectrum.tau)
-    t = np.array(ranks, dtype=float)
-    apply = (t > 0) * (CALL + APPLY * edges.n_pairs * k + (n + m) * k**2 / 2 + SOLVE * t**2)
-    build = (t > 0) * CALL + edges.n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
-    costs = build + iterations * (step + apply)
-    best = int(np.argmin(costs))
-    rank = ranks[best] if costs[best] < MARGIN * costs[0] else 0
-    return RankPlan(system, spectrum, alpha, ranks, iterations, costs, rank)
-
-
-def expected_iterations(
-    system: DualSystem, spectrum: EdgeSpectrum, alpha: float, tol: float, ranks: tuple[int, ...]
-) -> np.ndarray:
-    """Iterations of conjugate gradients to ``tol`` with the strongest t features taken out, for each t.
-
-    The edges are taken as a random sample. What l features leave of K̄ then has mean eigenvalue τ_l (its diagonal) and
-    spreads as a sample covariance does, over τ_l (1 ± √y_l)², y_l = n_pairs mean square entry / τ_l². The iteration
-    spends one step on each of l - t strong directions and ½ √κ_l log(2/tol) on the rest, for the best l.
-    """
-    kernel, edges = kronecker(system), system.edges
-    size, n_pairs = float(np.prod(edges.shape)), edges.n_pairs
-    weights = edges.weights.astype(np.float64)
-    weight = weights.mean()
-    s = weight * np.append(0.0, spectrum.strengths)
-    tail = (float(weights @ kernel.diagonal()) / n_pairs - np.cumsum(s) / size).clip(0)
-    square = float(np.linalg.norm(kernel.K) * np.linalg.norm(kernel.G)) ** 2
-    if kernel.relation.sign:
-        square = (square + kernel.relation.sign * float(np.sum(spectrum.sigma.astype(np.float64) ** 4))) / 2
-    square = (weight**2 * square - np.cumsum(s**2)).clip(0) / size**2
-    spread = np.sqrt(n_pairs * square)
-    following = np.append(s[1:], s[-1]) * n_pairs / size
-    upper = np.maximum(tail + 2 * spread + spread**2 / np.maximum(tail, 1e-300), tail + following)
-    upper = np.minimum(upper, tail + following[0])
-    lower = ((np.sqrt(tail) - spread / np.sqrt(np.maximum(tail, 1e-300))).clip(0) ** 2).max()
-    steps = 0.5 * np.sqrt((alpha + upper) / (alpha + lower)) * np.log(2 / tol)
-    return np.array([(steps[t:] + np.arange(len(s) - t)).min() for t in ranks])

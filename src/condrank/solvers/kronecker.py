@@ -14,13 +14,19 @@ from scipy import sparse
 
 from condrank.observations.edges import Edges
 from condrank.relations import Relation
-from condrank.solvers.sampled import SampledProducts, numba_loops
+from condrank.solvers.sampled import NUMBA_WORK, SampledProducts, numba_loops
 
 # What one multiplication costs in the two sampled products, in multiplications of a dense matrix product (measured).
 AT_EDGES = {"numba": 10, "numpy": 90}
 TIMES = {"numba": 13, "numpy": 25}
 # Nodes without an edge are left out of the kernel matrices when they are more than this share.
 IDLE = 0.1
+
+
+def loops_for(backend: str, n_pairs: int, width: int) -> str:
+    """Which loops `SampledProducts` will run."""
+    small = backend == "auto" and n_pairs * width < NUMBA_WORK
+    return "numpy" if backend == "numpy" or small or numba_loops() is None else "numba"
 
 
 class Pattern(NamedTuple):
@@ -74,7 +80,7 @@ class Sandwich:
         branch: str = "auto",
     ):
         n, m = entries.shape
-        loops = "numpy" if backend == "numpy" or numba_loops() is None else "numba"
+        loops = loops_for(backend, len(pairs.indices), min(n, m))
         size = n * m
         first = min(TIMES[loops] * len(entries.indices), size)
         second = min(AT_EDGES[loops] * len(pairs.indices), size)

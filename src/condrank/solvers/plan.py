@@ -104,6 +104,10 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
         if asked not in ("auto", "iterative", "primal"):
             raise ValueError(f"loss='logistic' is solved by Newton's method: use solver='auto', got {asked!r}")
         return "newton", "the logistic loss has no closed form"
+    if settings.pairwise_kernel is not None:
+        if asked not in ("auto", "iterative", "dual"):
+            raise ValueError(f"pairwise_kernel is solved in the dual: use solver='auto' or 'dual', got {asked!r}")
+        return "dual", f"the {settings.pairwise_kernel} edge kernel is solved over the edges"
     if asked == "closed_form" and not complete:
         raise ValueError(
             f"solver='closed_form' needs a complete graph, but {graph.density:.2%} of the pairs are observed "
@@ -116,7 +120,7 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
         return "closed_form", "the graph is complete" if dense else "the relation is factored: every pair is known"
     flops = {name: _cost(name, graph, settings, sizes)[0] for name in ("primal", "dual")}
     best = min(flops, key=lambda name: flops[name])
-    if ExplicitFeatures.applies(settings.kernel, graph.nodes) or settings.prior_weight:
+    if ExplicitFeatures.applies(settings.kernel, graph.nodes):
         best = "primal"
     why = {
         "primal": "the closed form of the complete graph preconditions it well",
@@ -127,7 +131,7 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
 
 def _candidates(graph: RelationGraph, settings: Settings, solver: str) -> list[str]:
     names = {solver}
-    if settings.loss != "logistic" and solver != "early_stopping":
+    if settings.loss != "logistic" and solver != "early_stopping" and settings.pairwise_kernel is None:
         names |= {"closed_form"} if graph.is_complete else {"primal", "dual"}
     return sorted(names)
 

@@ -128,7 +128,7 @@ class EdgeLoss:
         """L_Ω of a dense n×m array, in place: zero where nothing was observed. O(nm)."""
         totals = np.ones(len(F), dtype=F.dtype)
         totals[self.filled] = self.totals
-        for block in row_blocks(*F.shape, CACHED):
+        for block in row_blocks(*F.shape, budget=CACHED):
             part, mask = F[block], self.mask[block]
             part *= mask
             if self.loss == "ranking":

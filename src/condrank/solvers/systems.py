@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from condrank.edge_model import EdgeModel
+from condrank.model import Model
 from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, Nodes
+from condrank.nodes.values import KernelValues
 from condrank.observations import Observations
 from condrank.settings import Settings
 from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.dual_fit import DualFit
 from condrank.solvers.early_stopping import EarlyStopping
 from condrank.solvers.explicit import ExplicitSystem, all_edges
 from condrank.solvers.logistic import LogisticSystem
@@ -24,12 +30,17 @@ def make_system(
     first: Nodes,
     second: Nodes,
     observed: Observations,
-    coordinates: tuple[Coordinates, Coordinates] | None = None,
+    coordinates: Any = None,
 ) -> System:
     """The system of a solver, for conditioning nodes, objects and the relation with a row for each of the former.
 
     ``coordinates`` of both, where an earlier fit has made them.
     """
+    if solver == "dual":
+        rows, cols = coordinates or _kernel_values(settings, first, second)
+        name = settings.pairwise_kernel or settings.relation.name
+        edges = all_edges(observed)
+        return DualFit(name, settings.loss, rows, cols, edges, settings.prior_weight, settings.centre)
     if coordinates is None:
         weights = degree_weights(observed, first is second) if solver in ("primal", "newton") else (None, None)
         rows = make_coordinates(settings, first, weights[0])
@@ -48,6 +59,19 @@ def make_system(
     else:
         system = PrimalSystem(relation, loss, rows, cols, all_edges(observed), prior_weight, settings.centre)
     return EarlyStopping(system, settings.method) if solver == "early_stopping" else system
+
+
+def make_model(system: System, settings: Settings) -> Model | EdgeModel:
+    """The model that a system's solution completes; without weights."""
+    common = {"prior_weight": settings.prior_weight, "offset": settings.centre}
+    if isinstance(system, DualFit):
+        return EdgeModel(system.rows, system.cols, system.kernel, None, **common)
+    return Model(system.rows, system.cols, None, **common, logistic=settings.loss == "logistic")
+
+
+def _kernel_values(settings: Settings, first: Nodes, second: Nodes) -> tuple[KernelValues, KernelValues]:
+    rows = KernelValues(settings.kernel, first)
+    return rows, rows if second is first else KernelValues(settings.kernel, second)
 
 
 def make_coordinates(settings: Settings, nodes: Nodes, weights: np.ndarray | None = None) -> Coordinates:
