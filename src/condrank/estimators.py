@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 
-from condrank.early_stopping import HeldOut, hold_out
-from condrank.edge_model import EdgeModel
+from condrank.early_stopping import HeldOut, WatchedFit, hold_out, warn_unless_converged
 from condrank.graph import RelationGraph
 from condrank.model import Model
-from condrank.ranker import Ranker, as_graph, pooled_rank_loss, warn_of_disagreement
+from condrank.nodes import Nodes
+from condrank.ranker import Ranker, as_graph, warn_of_disagreement
 from condrank.settings import Settings, check_count, check_number, read_settings
 from condrank.solvers.plan import Plan, check_memory, make_plan
-from condrank.solvers.solution import Iteration, Solution, System
+from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
 
 
@@ -155,7 +154,14 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         self.warm_start = warm_start
         self.random_state = random_state
 
+    alpha_: float
+    n_iter_: int | None
     history_: list[float]
+    plan_: Plan
+    solver_: str
+    _settings: Settings
+    _system: Any
+    _trained_on: tuple[Nodes, Nodes]
 
     @with_callbacks
     def fit(self, X: Any, Y: Any = None, validation: RelationGraph | None = None) -> ConditionalRanker:
@@ -182,28 +188,30 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         warn_of_disagreement(graph, settings.relation, stacklevel=4)
         first, second = self._sides(graph)
         coordinates, start = self._warm(graph, settings, plan)
-        system = make_system(plan.solver, settings, first, second, self._conditioned(graph), coordinates)
-        model = make_model(system, settings)
-        self._settings, self._system, self._trained_on = settings, system, (graph.nodes, graph.objects)
-        self.plan_, self.solver_ = plan, plan.solver
+        held_out = None
+        if validation is not None:
+            patience = check_count("n_iter_no_change", self.n_iter_no_change)
+            held_out = HeldOut(*self._sides(validation), self._conditioned(validation), patience)
         context = self._init_callback_context(max_subtasks=self.max_iter + 1)
         context.call_on_fit_task_begin(estimator=self, X=graph)
-        fit = _Fit(self, model, context, self._held_out(model, validation))
-        self._set_fitted(model, first, second)
-        fit.run(system, settings, start)
+        system = make_system(plan.solver, settings, first, second, self._conditioned(graph), coordinates)
+        fitted = {
+            "_settings": settings,
+            "_system": system,
+            "_trained_on": (graph.nodes, graph.objects),
+            "_objects": second,
+            "n_features_in_": graph.nodes.base.shape[1],
+            "plan_": plan,
+            "solver_": plan.solver,
+        }
+        WatchedFit(self, make_model(system, settings), fitted, context, held_out).run(system, settings, start)
         context.call_on_fit_task_end(estimator=self, X=graph)
         return self
 
-    def _held_out(self, model: Model | EdgeModel, validation: RelationGraph | None) -> HeldOut | None:
-        if validation is None:
-            return None
-        sides, truth = self._sides(validation), self._conditioned(validation)
-        patience = check_count("n_iter_no_change", self.n_iter_no_change)
-        return HeldOut(lambda W: pooled_rank_loss(model.with_weights(W), *sides, truth), patience)
-
     def _warm(self, graph: RelationGraph, settings: Settings, plan: Plan) -> tuple[Any, Any]:
         """Coordinates and weights of the last fit, where they mean the same in this one."""
-        if not self.warm_start or not hasattr(self, "alpha_") or self.solver_ != plan.solver:
+        iterates = plan.solver in ("primal", "dual", "newton", "early_stopping")
+        if not self.warm_start or not iterates or getattr(self, "solver_", None) != plan.solver:
             return None, None
         for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True):
             if old.base is not new.base or not np.array_equal(old.positions, new.positions):
@@ -213,7 +221,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         before = self._settings
         if (settings.kernel, settings.clip, settings.rank_by) != (before.kernel, before.clip, before.rank_by):
             return None, None
-        weights = self._model.dual() if plan.solver == "dual" else self._model.W
+        model = self._fitted()
+        weights = model.dual() if plan.solver == "dual" else model.W
         same = (settings.relation, settings.pairwise_kernel) == (before.relation, before.pairwise_kernel)
         return (self._system.rows, self._system.cols), weights if same else None
 
@@ -224,27 +233,24 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         otherwise each iteration starts from the solution before.
         """
         model = self._fitted()
+        if self.solver_ == "early_stopping":
+            raise ValueError("path is for solvers of a given λ; early stopping is fitted anew for each")
         values = [check_number("alphas", alpha, above=0.0) for alpha in alphas]
         for alpha in values:
-            iteration = Iteration(self._settings.tol, self._settings.max_iter, model.W)
-            solution = self._system.solve(alpha, iteration)
+            solution = self._system.solve(alpha, Iteration(self._settings.tol, self._settings.max_iter, model.W))
+            warn_unless_converged(solution, self._settings.tol, stacklevel=3)
             model = model.with_weights(solution.W)
             ranker = copy.copy(self)
-            ranker.alpha = alpha
-            ranker._keep(model, solution)
+            ranker.alpha, ranker.alpha_, ranker._model, ranker.n_iter_ = alpha, alpha, model, solution.n_iter
             yield ranker
 
-    def _keep(self, model: Model | EdgeModel, solution: Solution) -> None:
-        self._model = model
-        self.alpha_, self.n_iter_ = float(self.alpha), solution.n_iter
-
+    @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only.
 
-        Those of the two directions of a pair sum to one exactly.
+        With ``rank_by="incoming"`` that each object beats each conditioning node. Those of the two directions of a
+        pair sum to one exactly.
         """
-        if self.loss != "logistic":
-            raise AttributeError("predict_proba is for loss='logistic'; predict gives scores")
         model = self._fitted()
         return model.probabilities(*self._pair(queries, objects))
 
@@ -276,67 +282,3 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         """Dual coefficients of the pairs of training nodes, computed at each access by two matrix products."""
         A = self._fitted().dual()
         return A if self.rank_by == "outgoing" else A.T
-
-
-class _Fit:
-    """One run of a solver under watch: callbacks, early stopping, and the best iterate if it is interrupted."""
-
-    def __init__(self, ranker: ConditionalRanker, model: Model | EdgeModel, context: Any, held_out: HeldOut | None):
-        self.ranker, self.model, self.context, self.held_out = ranker, model, context, held_out
-        self.watched = bool(getattr(ranker, "_skl_callbacks", []))
-        self.last: tuple[int, np.ndarray] | None = None
-
-    def run(self, system: System, settings: Settings, start: Any) -> None:
-        iteration = Iteration(settings.tol, settings.max_iter, start, self.watch)
-        try:
-            solution = system.solve(settings.alpha, iteration)
-        except KeyboardInterrupt:
-            self.interrupted()
-            raise
-        if not solution.converged and not self.stopped:
-            warnings.warn(
-                f"no convergence to tol={settings.tol:g} in {solution.n_iter} iterations; raise max_iter, tol or alpha",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        self.keep(solution.n_iter, solution.W)
-
-    stopped = False
-
-    def watch(self, number: int, W: np.ndarray) -> bool:
-        self.last = number, W
-        stop = self.held_out is not None and self.held_out(number, W)
-        if self.watched:
-            step = self.context.subcontext(task_name="iteration")
-            step.call_on_fit_task_begin(estimator=self.ranker)
-            stop |= step.call_on_fit_task_end(
-                estimator=self.ranker, reconstruction_attributes=lambda: self.attributes(number, W.copy())
-            )
-        self.stopped = stop
-        return stop
-
-    def attributes(self, number: int | None, W: Any) -> dict[str, Any]:
-        """Fitted attributes of the ranker at an iterate."""
-        kept = {name: value for name, value in vars(self.ranker).items() if name.startswith("_") or name.endswith("_")}
-        kept.pop("_skl_callbacks", None)
-        kept |= {"_model": self.model.with_weights(W), "alpha_": float(self.ranker.alpha), "n_iter_": number}
-        return kept
-
-    def keep(self, number: int | None, W: Any) -> None:
-        if self.held_out is not None and self.held_out.best is not None:
-            number, W = self.held_out.best_iteration, self.held_out.best
-        self.ranker._keep(self.model.with_weights(W), Solution(W, number))
-        if self.held_out is not None:
-            self.ranker.history_ = self.held_out.history
-
-    def interrupted(self) -> None:
-        if self.last is None:
-            return
-        number, W = self.last
-        self.keep(number, W.copy())
-        warnings.warn(
-            f"fit interrupted after {number} iterations: the ranker holds the "
-            f"{'best' if self.held_out else 'last'} iterate so far",
-            ConvergenceWarning,
-            stacklevel=5,
-        )

@@ -21,6 +21,8 @@ from condrank.relations import ORDINARY, RECIPROCAL, Relation
 from condrank.settings import check_count
 from condrank.validation import check_features
 
+NOTHING_TO_RANK = "no conditioning node has two objects with different relation values: nothing to rank"
+
 
 class Scorer(Protocol):
     """Whatever scores objects conditioned on nodes; `condrank.model.Model` is one."""
@@ -155,7 +157,7 @@ def pooled_rank_loss(scorer: Scorer, queries: Nodes, objects: Nodes, truth: Obse
         lost, pairs = pair_counts(truth.to_dense(block), scores)
         wrong, comparable = wrong + float(lost.sum()), comparable + int(pairs.sum())
     if comparable == 0:
-        raise ValueError("no conditioning node has two objects with different relation values: nothing to rank")
+        raise ValueError(NOTHING_TO_RANK)
     return wrong / comparable
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
 
 # Eigenvectors of the first look, and how many times the full look's cost a plain solve has to be worth it.
-FIRST_LOOK, LOOK = 8, 5
+FIRST_LOOK, LOOK = 8, 10
 RANKS = (64, 128, 256, 512, 1024, 2048)
 # Fewest edges worth a thought.
 FEW_EDGES = 500
@@ -106,7 +106,11 @@ def expected_iterations(
         square = (square + kernel.relation.sign * float(np.sum(spectrum.sigma.astype(np.float64) ** 4))) / 2
     square = (weight**2 * square - np.cumsum(s**2)).clip(0) / size**2
     spread = np.sqrt(n_pairs * square)
-    following = np.append(s[1:], s[-1]) * n_pairs / size
+    # Products with an eigenvector that was not computed are never taken out: the strongest bounds all that follow.
+    missed = 0.0
+    if len(spectrum.sigma) < len(kernel.K) or len(spectrum.tau) < len(kernel.G):
+        missed = weight * float(max(spectrum.sigma[0] * spectrum.tau[-1], spectrum.sigma[-1] * spectrum.tau[0]))
+    following = np.maximum(np.append(s[1:], s[-1]), missed) * n_pairs / size
     # Two bounds of the largest: by the spread, and by the strongest product left (safe where tail is mere rounding).
     safe = np.maximum(tail, 1e-30)
     upper = np.minimum((np.sqrt(safe) + spread / np.sqrt(safe)) ** 2, (np.sqrt(safe) + np.sqrt(following)) ** 2)

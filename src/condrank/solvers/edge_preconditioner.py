@@ -23,7 +23,7 @@ from condrank.solvers.sampled import SampledProducts
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
 
-# Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes: they set the cost of applying P⁻¹.
+# Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes: P⁻¹ costs O(n_pairs) for each.
 LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 192, 0.2
 # Entries of Φ held at a time.
 BLOCK = 1 << 22

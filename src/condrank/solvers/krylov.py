@@ -64,7 +64,7 @@ def krylov(
         Called with the iteration's number and the iterate; stops if it returns True.
     """
     shape, size = rhs.shape, rhs.size
-    count = 0
+    count, seen = 0, None if start is None else start.ravel()
 
     def flat(operator: Operator) -> LinearOperator:
         def product(x: np.ndarray) -> np.ndarray:
@@ -73,8 +73,9 @@ def krylov(
         return LinearOperator((size, size), matvec=product, dtype=rhs.dtype)  # pyright: ignore[reportCallIssue]
 
     def after(x: np.ndarray) -> None:
-        nonlocal count
+        nonlocal count, seen
         count += 1
+        seen = x.copy() if method == "bicgstab" else seen
         if watch is not None and watch(count, x.reshape(shape)):
             raise _Stopped(x.copy())
 
@@ -86,11 +87,14 @@ def krylov(
             rhs.ravel(),
             x0=None if start is None else start.ravel(),
             rtol=tol,
-            atol=0.0,
+            atol=float(np.finfo(rhs.dtype).tiny),  # so that an exact solution ends it whatever the tolerance
             maxiter=max_iter,
             M=None if precondition is None else flat(precondition),
             callback=after,
         )
+        # SciPy's BiCGSTAB does not call back where it converges half-way through a step.
+        if method == "bicgstab" and (seen is None or not np.array_equal(seen, x)):
+            after(x)
     except _Stopped as stopped:
         return Iterated(stopped.x.reshape(shape), count, False)
     return Iterated(x.reshape(shape), count, info == 0)

@@ -72,14 +72,16 @@ class LogisticSystem:
     def _search(
         self, W: np.ndarray, f: np.ndarray, direction: np.ndarray, alpha: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The longest step among 1, ½, ¼, … that lowers the objective."""
+        """The longest step among 1, ½, ¼, … that does not raise the objective beyond its rounding."""
         change = self.system.values(direction)
         before = self._objective(W, f, alpha)
+        bound = before + 10 * float(np.finfo(W.dtype).eps) * abs(before)
         step = 1.0
-        while step > 1e-10 and self._objective(W + step * direction, f + step * change, alpha) > before:
+        while step > 1e-10 and self._objective(W + step * direction, f + step * change, alpha) > bound:
             step /= 2
         return W + step * direction, f + step * change
 
     def _objective(self, W: np.ndarray, f: np.ndarray, alpha: float) -> float:
+        f = f.astype(np.float64, copy=False)
         losses = np.logaddexp(0, f) - self.outcomes * f
-        return float(self.system.weights @ losses) + 0.5 * alpha * float(np.vdot(W, W))
+        return float(self.system.weights @ losses) + 0.5 * alpha * float(np.linalg.norm(W)) ** 2

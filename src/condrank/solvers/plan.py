@@ -124,7 +124,7 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
         best = "primal"
     why = {
         "primal": "the closed form of the complete graph preconditions it well",
-        "dual": "so few pairs that an eigendecomposition would not pay",
+        "dual": "iterating over the edges is cheaper than an eigendecomposition",
     }
     return best, f"{graph.density:.2%} of the pairs are observed: {why[best]}"
 

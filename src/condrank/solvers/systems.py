@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from condrank.edge_model import EdgeModel
+from condrank.exceptions import RelationWarning
 from condrank.model import Model
 from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, Nodes
 from condrank.nodes.values import KernelValues
@@ -107,5 +109,12 @@ def outcomes(labels: np.ndarray, centre: float) -> np.ndarray:
         raise ValueError(
             "loss='logistic' needs outcomes: 1 win, 0 tie, -1 loss, or winning probabilities within 0..1; "
             f"got labels from {labels.min():.3g} to {labels.max():.3g}"
+        )
+    if centre == 0.0 and labels.min(initial=1.0) == 0 and labels.max(initial=0.0) > 0:
+        warnings.warn(
+            "no label is negative, so 0 is read as a tie; if it is a loss, say so with RelationGraph(..., "
+            "probabilities=True)",
+            RelationWarning,
+            stacklevel=6,
         )
     return share
