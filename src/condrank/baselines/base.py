@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from condrank.graph import RelationGraph
-from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, NodeKernel
 from condrank.ranker import Ranker
 
 
@@ -42,15 +42,6 @@ class Baseline(Ranker):
             for side in ([graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes])
         )
         return rows, others[0] if others else rows
-
-
-class KernelValues(ExactKernel):
-    """The node kernel alone, without the eigendecomposition that makes coordinates of it; it may be indefinite."""
-
-    def __init__(self, kernel: NodeKernel, nodes: Nodes):
-        self.kernel, self.nodes, self.n_nodes = kernel, nodes, len(nodes)
-        if kernel.is_precomputed and nodes.base.shape[0] != nodes.base.shape[1]:
-            raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {nodes.base.shape}")
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from condrank._blocks import row_blocks
-from condrank.baselines.base import Baseline, KernelValues
+from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.similarity import NodeSimilarity
 from condrank.observations import Complete, Edges, Factored
 from condrank.ranker import as_graph
 from condrank.ranking import top_indices
@@ -62,8 +63,8 @@ class NearestNeighbours(Baseline):
         if graph.n_edges == 0:
             raise ValueError("the graph has no observed edge: there is nothing to learn from")
         kernel = self._node_kernel()
-        rows = KernelValues(kernel, graph.nodes)
-        cols = KernelValues(kernel, graph.objects) if graph.is_two_domain else rows
+        rows = NodeSimilarity(kernel, graph.nodes)
+        cols = NodeSimilarity(kernel, graph.objects) if graph.is_two_domain else rows
         self._set_fitted(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.nodes, graph.objects)
         return self
 
@@ -101,7 +102,7 @@ class _Labels:
 
 
 class _Neighbourhoods:
-    def __init__(self, rows: KernelValues, cols: KernelValues, labels: _Labels, k: int):
+    def __init__(self, rows: NodeSimilarity, cols: NodeSimilarity, labels: _Labels, k: int):
         self.rows, self.cols, self.labels, self.k = rows, cols, labels, k
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
@@ -123,7 +124,7 @@ class _Neighbourhoods:
         itself = sparse.csr_array((np.ones(len(known)), (known, place[known])), shape=B.shape)
         return sparse.csr_array(sparse.diags_array((place < 0).astype(np.float64)) @ B + itself)
 
-    def _nearest(self, values: KernelValues, nodes: Nodes) -> sparse.csr_array:
+    def _nearest(self, values: NodeSimilarity, nodes: Nodes) -> sparse.csr_array:
         """Similarities to the k nearest training nodes, the others (and negative ones) zero."""
         K = values.similarity(nodes, None)
         nearest = top_indices(K, self.k)

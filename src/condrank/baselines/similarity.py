@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from condrank._blocks import row_blocks
-from condrank.baselines.base import Baseline, KernelValues
+from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.similarity import NodeSimilarity
 from condrank.ranker import as_graph
 from condrank.validation import check_features
 
@@ -66,13 +67,13 @@ class SimilarityRanker(Baseline):
             nodes = graph.nodes
         else:
             nodes = Nodes(check_features(X, "X"))
-        self._set_fitted(_Similarity(KernelValues(kernel, nodes)), nodes, nodes)
+        self._set_fitted(_Similarity(NodeSimilarity(kernel, nodes)), nodes, nodes)
         return self
 
 
 @dataclass
 class _Similarity:
-    values: KernelValues
+    values: NodeSimilarity
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Kernel values, a block of conditioning nodes at a time."""

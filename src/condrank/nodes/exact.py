@@ -12,13 +12,14 @@ from scipy import linalg
 
 from condrank.exceptions import KernelWarning
 from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
 
 # Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
 SLIGHTLY_INDEFINITE = 1e-5
 
 
-class ExactKernel:
+class ExactKernel(NodeSimilarity):
     """Coordinates z with zᵀz' = k(v, v') on the training nodes.
 
     Parameters
@@ -40,18 +41,16 @@ class ExactKernel:
     """
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):
-        self.kernel, self.nodes, self.weights = kernel, nodes, weights
-        K = self._training_kernel()
-        if kernel.is_precomputed or callable(kernel.name):
-            check_symmetric(K, kernel)
+        super().__init__(kernel, nodes)
+        self.weights = weights
+        K = self.training_kernel()
         root = np.ones(len(nodes), dtype=K.dtype) if weights is None else np.sqrt(weights).astype(K.dtype)
         if weights is not None:
             K *= root
             K *= root[:, None]
         sigma, Q = spectrum(K)
-        first = _first_positive(sigma, kernel, clip)
+        first = first_positive(sigma, kernel, clip)
         self.sigma = sigma[first:]
-        self.n_nodes = len(nodes)
         Q = Q[:, first:]
         # Qᵀ√ω, and what is left of √ω: as a residual it keeps its digits where n - Σ b²/σ would cancel.
         sums = Q.T @ root
@@ -88,59 +87,6 @@ class ExactKernel:
             return self.training()
         return self.similarity(nodes, None) @ self.basis
 
-    def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
-        """The kernel between nodes and others; None: the training nodes."""
-        nodes = self.nodes if nodes is None else nodes
-        others = self.nodes if others is None else others
-        if not self.kernel.is_precomputed:
-            for given in (nodes, others):
-                _check_columns(given, self.nodes.base.shape[1], "features, as the training nodes have")
-            return self.kernel(nodes.rows, None if nodes is others else others.rows)
-        return self._look_up(nodes, others) + int(self.kernel.constant)
-
-    def _training_kernel(self) -> np.ndarray:
-        if not self.kernel.is_precomputed:
-            rows = self.nodes.rows
-            K = self.kernel(rows)
-            if callable(self.kernel.name):
-                # scikit-learn mirrors one triangle: only the other order of arguments shows an asymmetric function.
-                K[:, :1] = self.kernel(rows, rows[:1])
-            return K
-        base = self.nodes.base
-        if base.shape[0] != base.shape[1]:
-            raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {base.shape}")
-        if not isinstance(base, np.ndarray):
-            raise ValueError("kernel='precomputed' needs a dense kernel matrix as X, got a sparse one; use X.toarray()")
-        K = self.nodes.kernel_with(self.nodes)
-        K += int(self.kernel.constant)
-        return K
-
-    def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
-        """Entries of a precomputed kernel: within the training graph's base, or rows against the training nodes."""
-        if self._shares_base(nodes) and self._shares_base(others):
-            return nodes.kernel_with(others)
-        if others is self.nodes:
-            _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes")
-            return np.asarray(nodes.rows)
-        if nodes is self.nodes:
-            return self._look_up(others, nodes).T
-        raise ValueError(
-            "the similarity prior needs the kernel between the given nodes, but kernel='precomputed' has only their "
-            "rows against the training nodes; pass subgraphs of one RelationGraph instead (graph[test])"
-        )
-
-    def _shares_base(self, nodes: Nodes) -> bool:
-        # A pickled ranker has a copy of its base: equal values will do.
-        base = self.nodes.base
-        return nodes.base is base or (nodes.base.shape == base.shape and np.array_equal(nodes.base, base))
-
-    def is_training(self, nodes: Nodes) -> bool:
-        """Whether these are the training nodes themselves, in their order."""
-        # A precomputed base given as an array means rows against the training nodes, which is the same thing.
-        return nodes is self.nodes or (
-            nodes.base is self.nodes.base and np.array_equal(nodes.positions, self.nodes.positions)
-        )
-
 
 def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is overwritten.
@@ -167,7 +113,7 @@ def noise_level(sigma_max: float, dtype: np.dtype) -> float:
     return 4 * np.finfo(dtype).eps * sigma_max
 
 
-def _first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
+def first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
     """Index of the first eigenvalue above noise; warns of a slightly, refuses a clearly indefinite kernel."""
     largest, smallest = float(sigma[-1]), float(sigma[0])
     if largest <= 0:
@@ -185,23 +131,3 @@ def _first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
             raise ValueError(f"{extent}; set clip=True to drop the negative part, or choose another kernel")
         warnings.warn(f"{extent}; that part was dropped", KernelWarning, stacklevel=2)
     return int(np.searchsorted(sigma, noise_level(largest, sigma.dtype), side="right"))
-
-
-def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
-    """Refuse a kernel matrix that is not square, finite and symmetric up to rounding."""
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"the {kernel.label} kernel must give a square matrix on the training nodes, got {K.shape}")
-    scale = float(np.abs(K).max(initial=0.0))
-    if not np.isfinite(scale):
-        raise ValueError(f"the {kernel.label} kernel gave values that are NaN or infinite")
-    worst = float(np.abs(K - K.T).max(initial=0.0))
-    if worst > 100 * np.finfo(K.dtype).eps * scale:
-        raise ValueError(
-            f"the {kernel.label} kernel matrix is not symmetric: K and its transpose differ by up to {worst:.3g} "
-            f"(largest entry {scale:.3g}); symmetrise it with (K + K.T) / 2"
-        )
-
-
-def _check_columns(nodes: Nodes, expected: int, what: str) -> None:
-    if nodes.base.shape[1] != expected:
-        raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}")

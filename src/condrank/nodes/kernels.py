@@ -36,6 +36,11 @@ class NodeKernel:
         return self.name == "precomputed"
 
     @property
+    def is_positive(self) -> bool:
+        """Known to be positive semi-definite, whatever the nodes."""
+        return self.name in ("linear", "rbf", "cosine", "laplacian", "chi2")
+
+    @property
     def label(self) -> str:
         """The kernel's name for messages."""
         return self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "callable")

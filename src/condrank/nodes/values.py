@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import linalg
 
-from condrank.nodes.exact import ExactKernel, check_symmetric
+from condrank.nodes.exact import SLIGHTLY_INDEFINITE, first_positive, spectrum
 from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
 
 
-class KernelValues(ExactKernel):
+class KernelValues(NodeSimilarity):
     """Coordinates z(v) = k_v, kernel values against the n training nodes, so that h(v, v') = k_vᵀ A k_v'.
 
-    An exact kernel that is spared its eigendecomposition: O(n²d). It has no ``sigma``, ``ones``, ``outside`` or
-    ``basis``, which closed forms need; an indefinite kernel shows only in the solver, as no eigenvalue is computed.
+    Spared its eigendecomposition: O(n²d). A kernel that may be indefinite is checked by a Cholesky factorisation,
+    O(n³/3), and refused as `ExactKernel` refuses it.
 
     Parameters
     ----------
@@ -24,18 +26,21 @@ class KernelValues(ExactKernel):
     """
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes):
-        # Not the parent's: that would decompose K.
-        self.kernel, self.nodes, self.weights = kernel, nodes, None
-        self.n_nodes = len(nodes)
-        self.K = self._training_kernel()
-        if kernel.is_precomputed or callable(kernel.name):
-            check_symmetric(self.K, kernel)
+        super().__init__(kernel, nodes)
+        self.K = self.training_kernel()
         if not np.isfinite(self.K).all():
             raise ValueError("the kernel values of the nodes overflow; scale the features (or the kernel) down")
+        if not kernel.is_positive:
+            self._check_positive()
 
-    def rotate(self, G: np.ndarray) -> np.ndarray:
-        """G itself: there is no rotation."""
-        return G
+    def _check_positive(self) -> None:
+        """Refuse what `ExactKernel` refuses; its eigenvalues are computed only where they are needed to say so."""
+        K = self.K.copy()
+        np.einsum("ii->i", K)[:] += SLIGHTLY_INDEFINITE * float(np.abs(K).sum(axis=1).max())
+        try:
+            linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            first_positive(spectrum(self.K.copy())[0], self.kernel, clip=False)
 
     def training(self) -> np.ndarray:
         """K, (n, n); not a copy."""

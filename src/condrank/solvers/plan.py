@@ -107,6 +107,10 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
     if settings.pairwise_kernel is not None:
         if asked not in ("auto", "iterative", "dual"):
             raise ValueError(f"pairwise_kernel is solved in the dual: use solver='auto' or 'dual', got {asked!r}")
+        if settings.clip:
+            raise ValueError(
+                "clip=True needs an eigendecomposition, which the dual solver of pairwise_kernel spares"
+            )
         return "dual", f"the {settings.pairwise_kernel} edge kernel is solved over the edges"
     if asked == "closed_form" and not complete:
         raise ValueError(
@@ -120,7 +124,7 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
         return "closed_form", "the graph is complete" if dense else "the relation is factored: every pair is known"
     flops = {name: _cost(name, graph, settings, sizes)[0] for name in ("primal", "dual")}
     best = min(flops, key=lambda name: flops[name])
-    if ExplicitFeatures.applies(settings.kernel, graph.nodes):
+    if ExplicitFeatures.applies(settings.kernel, graph.nodes) or settings.clip:
         best = "primal"
     why = {
         "primal": "the closed form of the complete graph preconditions it well",

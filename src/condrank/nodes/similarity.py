@@ -1,0 +1,102 @@
+"""The node kernel between training nodes and any others: evaluated on features, or looked up in a given matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.store import Nodes
+
+
+class NodeSimilarity:
+    """Kernel values k(v, v') around a set of training nodes.
+
+    Parameters
+    ----------
+    kernel : NodeKernel
+        The node kernel.
+    nodes : Nodes of length n
+        Training nodes, features or (kernel "precomputed") a kernel matrix.
+    """
+
+    def __init__(self, kernel: NodeKernel, nodes: Nodes):
+        self.kernel, self.nodes, self.n_nodes = kernel, nodes, len(nodes)
+        if kernel.is_precomputed:
+            base = nodes.base
+            if base.shape[0] != base.shape[1]:
+                raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {base.shape}")
+            if not isinstance(base, np.ndarray):
+                raise ValueError(
+                    "kernel='precomputed' needs a dense kernel matrix as X, got a sparse one; use X.toarray()"
+                )
+
+    def training_kernel(self) -> np.ndarray:
+        """The kernel matrix of the training nodes, a new array; refused if it is not symmetric. O(n²d)."""
+        if self.kernel.is_precomputed:
+            K = self.nodes.kernel_with(self.nodes)
+            K += int(self.kernel.constant)
+        else:
+            rows = self.nodes.rows
+            K = self.kernel(rows)
+            if callable(self.kernel.name):
+                # scikit-learn mirrors one triangle: only the other order of arguments shows an asymmetric function.
+                K[:, :1] = self.kernel(rows, rows[:1])
+        if self.kernel.is_precomputed or callable(self.kernel.name):
+            check_symmetric(K, self.kernel)
+        return K
+
+    def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
+        """The kernel between nodes and others; None: the training nodes."""
+        nodes = self.nodes if nodes is None else nodes
+        others = self.nodes if others is None else others
+        if not self.kernel.is_precomputed:
+            for given in (nodes, others):
+                _check_columns(given, self.nodes.base.shape[1], "features, as the training nodes have")
+            return self.kernel(nodes.rows, None if nodes is others else others.rows)
+        return self._look_up(nodes, others) + int(self.kernel.constant)
+
+    def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
+        """Entries of a precomputed kernel: within the training graph's base, or rows against the training nodes."""
+        if self._shares_base(nodes) and self._shares_base(others):
+            return nodes.kernel_with(others)
+        if others is self.nodes:
+            _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes")
+            return np.asarray(nodes.rows)
+        if nodes is self.nodes:
+            return self._look_up(others, nodes).T
+        raise ValueError(
+            "the kernel between the given nodes is needed, but kernel='precomputed' has only their rows against the "
+            "training nodes; pass subgraphs of one RelationGraph instead (graph[test])"
+        )
+
+    def _shares_base(self, nodes: Nodes) -> bool:
+        # A pickled ranker has a copy of its base: equal values will do.
+        base = self.nodes.base
+        return nodes.base is base or (nodes.base.shape == base.shape and np.array_equal(nodes.base, base))
+
+    def is_training(self, nodes: Nodes) -> bool:
+        """Whether these are the training nodes themselves, in their order."""
+        # A precomputed base given as an array means rows against the training nodes, which is the same thing.
+        return nodes is self.nodes or (
+            nodes.base is self.nodes.base and np.array_equal(nodes.positions, self.nodes.positions)
+        )
+
+
+def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
+    """Refuse a kernel matrix that is not square, finite and symmetric up to rounding."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(f"the {kernel.label} kernel must give a square matrix on the training nodes, got {K.shape}")
+    scale = float(np.abs(K).max(initial=0.0))
+    if not np.isfinite(scale):
+        raise ValueError(f"the {kernel.label} kernel gave values that are NaN or infinite")
+    worst = float(np.abs(K - K.T).max(initial=0.0))
+    if worst > 100 * np.finfo(K.dtype).eps * scale:
+        raise ValueError(
+            f"the {kernel.label} kernel matrix is not symmetric: K and its transpose differ by up to {worst:.3g} "
+            f"(largest entry {scale:.3g}); symmetrise it with (K + K.T) / 2"
+        )
+
+
+def _check_columns(nodes: Nodes, expected: int, what: str) -> None:
+    if nodes.base.shape[1] != expected:
+        raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}")
