@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from condrank import _blocks
 from condrank.observations import Edges
 from condrank.solvers import sampled
 from condrank.solvers.sampled import SampledProducts
@@ -35,8 +36,9 @@ def threads(monkeypatch):
         pools.append(n_threads)
         return ThreadPoolExecutor(n_threads)
 
-    monkeypatch.setattr(sampled, "ThreadPoolExecutor", pool)
-    monkeypatch.setattr(sampled, "effective_n_jobs", lambda n_jobs: 3)
+    monkeypatch.setattr(_blocks, "ThreadPoolExecutor", pool)
+    for module in (_blocks, sampled):
+        monkeypatch.setattr(module, "effective_n_jobs", lambda n_jobs: 3)
     return pools
 
 
@@ -68,7 +70,8 @@ def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):
     assert threads == []
     threaded = by_numba.at_edges(A, B), by_numba.times(entries, B)
     assert threads == [3, 3]
-    monkeypatch.setattr(sampled, "effective_n_jobs", lambda n_jobs: 1)
+    for module in (_blocks, sampled):
+        monkeypatch.setattr(module, "effective_n_jobs", lambda n_jobs: 1)
     alone = by_numba.at_edges(A, B), by_numba.times(entries, B)
     assert threads == [3, 3]
     for twin, in_threads, in_one in zip(expected, threaded, alone, strict=True):

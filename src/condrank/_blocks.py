@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from joblib import effective_n_jobs
 
 ENTRIES = 2**22  # entries of a block: 32 MiB in double precision
 CACHED = 2**17  # entries of a block whose temporaries should stay in the processor's cache: 1 MiB
@@ -13,3 +17,19 @@ def row_blocks(n_rows: int, row_size: int, budget: int = ENTRIES) -> Iterator[sl
     step = max(1, budget // max(1, row_size))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
+
+
+def in_threads(work: Callable[..., Any], *arguments: Iterable[Any]) -> None:
+    """Call ``work`` once for each argument (or each tuple of them), in threads where there is more than one.
+
+    For work that releases the GIL. joblib's number of jobs is 1 inside of its own worker processes.
+    """
+    calls = list(zip(*arguments, strict=True))
+    n_threads = min(len(calls), effective_n_jobs(-1))
+    if n_threads <= 1:
+        for call in calls:
+            work(*call)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in pool.map(lambda call: work(*call), calls):
+            pass

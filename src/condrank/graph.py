@@ -256,9 +256,11 @@ class RelationGraph:
 
     def disagreement(self, sign: int, centre: float = 0.0, loops: bool = True) -> float:
         """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest label; loops too?"""
+        worst = self.relation.disagreement(sign, centre, loops)
+        if worst == 0.0:
+            return 0.0
         low, high = self.relation.extremes()
-        scale = max(abs(low - centre), abs(high - centre))
-        return self.relation.disagreement(sign, centre, loops) / scale if scale else 0.0
+        return worst / max(abs(low - centre), abs(high - centre))
 
     def to_dense(self) -> np.ndarray:
         """The relation as an array of `shape`: NaN where not observed, repeated edges averaged. O(n²) memory."""

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from condrank._blocks import row_blocks
+
+SQUARE = 256  # side of the squares in which a matrix is projected
+
 
 @dataclass(frozen=True)
 class Relation:
@@ -21,9 +25,14 @@ class Relation:
     def project(self, M: np.ndarray) -> np.ndarray:
         """Π[M]: M itself, (M + Mᵀ)/2 or (M - Mᵀ)/2, written into M. O(r²)."""
         if self.sign:
-            # NumPy buffers the overlap of M and its transpose, so this is safe in place.
-            M += self.sign * M.T
-            M *= 0.5
+            # Square by square, so that M and its transpose are both read from the processor's cache.
+            squares = list(row_blocks(len(M), row_size=1, budget=SQUARE))
+            for number, rows in enumerate(squares):
+                for cols in squares[: number + 1]:
+                    part = M[rows, cols] + self.sign * M[cols, rows].T
+                    part *= 0.5
+                    M[rows, cols] = part
+                    M[cols, rows] = self.sign * part.T
         return M
 
 

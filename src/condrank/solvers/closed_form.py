@@ -9,22 +9,23 @@ where L is the identity (regression) or subtracts each row's mean (ranking), is
     regression            W = Π[ZᵀYZ] / D
     ranking               W = (R + Π[w bᵀ]) / D,   R = Π[Zᵀ Y C Z]
 
-with a vector w that costs O(r²) for the ordinary relation and one r×r Cholesky factorisation for the other two.
+with a vector w that costs O(r²): for the symmetric and the reciprocal relation through one well-conditioned system.
 The paper has the first two of these six and states that no efficient closed form is known for the others.
 The same inverse, applied to any right-hand side R, preconditions the iteration on incomplete graphs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
-from condrank._blocks import CACHED, row_blocks
+from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.nodes import Coordinates
 from condrank.relations import Relation
 from condrank.solvers.solution import Iteration, Solution
+from condrank.solvers.well_conditioned import WellConditioned
 
 
 class ClosedForm:
@@ -45,7 +46,7 @@ class ClosedForm:
 
     Notes
     -----
-    The reduction costs two matrix products; a further λ costs O(rr') (or r³/3, symmetric and reciprocal ranking).
+    The reduction costs two matrix products; a further λ costs O(rr').
     """
 
     def __init__(
@@ -78,9 +79,11 @@ class ClosedForm:
         return G
 
     def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:
-        """W (r, r') for one λ. Takes two r×r' arrays (three for W = ±Wᵀ ranking), one of them the result."""
+        """W (r, r') for one λ. Takes one r×r' array, the result (before it, another for W = ±Wᵀ ranking)."""
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
-        W = inverse(self.rhs, centred=True, overwrite=True)
+        w = inverse.correction(self.rhs, centred=True)
+        inverse.coupled = None  # room for W
+        W = inverse.divide(self.rhs, w)
         # Explicit features are reduced in double precision, whatever theirs is.
         return Solution(W.astype(self.rows.basis.dtype, copy=False))
 
@@ -100,88 +103,122 @@ class ClosedForm:
 class CompleteInverse:
     """The inverse of W ↦ Π[Zᵀ L(Z W Zᵀ) Z] + λW on a complete graph, for one λ.
 
-    Parameters are those of `ClosedForm`. Holds 1/D and, for symmetric and reciprocal ranking, one Cholesky factor;
-    applying it costs O(rr').
+    Parameters are those of `ClosedForm`. 1/D is made a block of rows at a time, in the processor's cache, wherever it
+    is needed: that is faster than reading it from memory. Held is one r×r matrix, for symmetric and reciprocal
+    ranking. Applying the inverse costs O(rr').
     """
 
     def __init__(self, relation: Relation, loss: str, rows: Coordinates, cols: Coordinates, alpha: float):
         self.relation, self.loss, self.rows, self.cols, self.alpha = relation, loss, rows, cols, alpha
-        inverse = np.multiply.outer(rows.sigma, cols.sigma)
-        inverse += alpha
-        self.inverse = np.reciprocal(inverse, out=inverse)  # 1/D
+        self.shape = len(rows.sigma), len(cols.sigma)
+        self.coupled: WellConditioned | None = None
         if loss == "ranking":
             # λ/D lies in (0, 1]: sums over it never cancel, where sums over σσᵀ/D = 1 - λ/D would.
             self.x = cols.ones / cols.sigma
-            self.u = alpha * (self.inverse @ (cols.ones * self.x))
-            if relation.sign:
-                self.factor = self._coupled_factor()
+        self.u = np.empty(self.shape[0], dtype=rows.sigma.dtype)
+        if loss == "ranking" and relation.sign:
+            self.coupled = WellConditioned(self._coupled_matrix())
+        elif loss == "ranking":
+            self._each_block(self._sum_inverse)
 
-    def __call__(self, R: np.ndarray, *, centred: bool = False, overwrite: bool = False) -> np.ndarray:
-        """W for a right-hand side R = Π[R].
+    def _each_block(self, work: Callable[[slice, np.ndarray], None]) -> None:
+        """Hand blocks of rows of 1/D to some work, in threads."""
+        # σσᵀ + λ as one product of two columns and two rows.
+        left = np.column_stack([self.rows.sigma, np.full_like(self.rows.sigma, self.alpha)])
+        right = np.vstack([self.cols.sigma, np.ones_like(self.cols.sigma)])
 
-        ``centred`` says that R came from labels whose rows sum to zero, which spares it a cancellation;
-        ``overwrite`` gives the memory of 1/D to the result, after which the inverse is spent.
-        """
-        w = self._correction(R, centred) if self.loss == "ranking" else None
-        W = self.inverse if overwrite else np.empty_like(self.inverse)
-        for block in row_blocks(*W.shape, budget=CACHED):
-            numerator = R[block] if w is None else R[block] + self._projected_outer(w, block)
-            np.multiply(self.inverse[block], numerator, out=W[block])
+        def on_block(block: slice) -> None:
+            D = left[block] @ right
+            work(block, np.reciprocal(D, out=D))
+
+        in_threads(on_block, row_blocks(*self.shape, budget=CACHED))
+
+    def _sum_inverse(self, block: slice, inverse: np.ndarray) -> None:
+        self.u[block] = inverse @ (self.alpha * self.cols.ones * self.x)
+
+    def __call__(self, R: np.ndarray) -> np.ndarray:
+        """W for any right-hand side R = Π[R]."""
+        return self.divide(R, self.correction(R))
+
+    def divide(self, R: np.ndarray, w: np.ndarray | None) -> np.ndarray:
+        """(R + Π[w bᵀ]) / D, or R / D without w."""
+        W = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
+        # Π[w bᵀ] as one product of columns and rows.
+        b, sign = self.cols.ones, self.relation.sign
+        left = None if w is None else np.column_stack([w, b]) if sign else w[:, None]
+        right = np.vstack([b, sign * w]) / 2 if sign and w is not None else b[None]
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            numerator = R[block]
+            if left is not None:
+                numerator = left[block] @ right
+                numerator += R[block]
+            np.multiply(inverse, numerator, out=W[block])
+
+        self._each_block(work)
         return W
 
-    def _correction(self, R: np.ndarray, centred: bool) -> np.ndarray:
-        """The vector w of the ranking loss. Nothing in it cancels as λ goes to 0.
+    def correction(self, R: np.ndarray, centred: bool = False) -> np.ndarray | None:
+        """The vector w of the ranking loss; None for regression. Nothing in it cancels as λ goes to 0.
 
         Ordinary: w = σ c / (ω + u) with c = (R/D) b and u = (λ/D)(b²/σ). As σσᵀ/D = 1 - λ/D, σ c is also
-        Rx - (R λ/D) x with x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero.
+        Rx - (R λ/D) x with x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero, as they
+        do for the right-hand side of labels, which ``centred`` says that R is.
         """
+        if self.loss != "ranking":
+            return None
         vanishes = centred and self.cols.outside == 0.0
-        damped = self.alpha * np.einsum("ij,ij,j->i", R, self.inverse, self.x)
+        weights = self.alpha * self.x
+        damped = np.empty(self.shape[0], dtype=self.x.dtype)
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            damped[block] = np.multiply(inverse, R[block], out=inverse) @ weights
+
+        self._each_block(work)
         if self.relation.sign:
             return self._coupled_correction(R @ self.x, damped, vanishes)
         left = -damped if vanishes else R @ self.x - damped
         return left / (self.cols.outside + self.u)
 
-    def _coupled_factor(self) -> tuple[np.ndarray, bool]:
-        """Cholesky factor of T (reciprocal) or of B = T + ½ppᵀ (symmetric), for W = ±Wᵀ.
+    def _coupled_matrix(self) -> np.ndarray:
+        """T (reciprocal) or B = T + ½ppᵀ (symmetric), for W = ±Wᵀ. Fills u on the way.
 
         Both rows and columns of W are corrected by one vector, w = q T⁻¹ q c with q = √σ and
         T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb), which is written with p = b/q as
-        ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite.
+        ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite. Its condition number is
+        bounded by a small constant, as |diag(p)(λ/D)diag(p)| ≤ ‖p‖² ≤ n.
         """
         sign = self.relation.sign
         p = np.sqrt(self.cols.sigma) * self.x
-        T = self.inverse * (0.5 * sign * self.alpha * p)
-        T *= p[:, None]
+        T = np.empty(self.shape, dtype=p.dtype)
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            self._sum_inverse(block, inverse)
+            inverse *= sign * self.alpha
+            if sign < 0:
+                inverse += 1
+            inverse *= 0.5 * p
+            np.multiply(inverse, p[block, None], out=T[block])
+
+        self._each_block(work)
         np.einsum("ii->i", T)[:] += 0.5 * (self.cols.n_nodes + self.cols.outside + self.u)
-        if sign < 0:
-            for block in row_blocks(*T.shape, budget=CACHED):
-                T[block] += np.multiply.outer(0.5 * p[block], p)
-        return linalg.cho_factor(T.T, lower=True, overwrite_a=True, check_finite=False)
+        return T
 
     def _coupled_correction(self, Rx: np.ndarray, damped: np.ndarray, vanishes: bool) -> np.ndarray:
         """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
+        assert self.coupled is not None
         n, omega = self.cols.n_nodes, self.cols.outside
         q = np.sqrt(self.cols.sigma)
         f = (Rx - damped) / q
         if self.relation.sign < 0:
-            return q * linalg.cho_solve(self.factor, f, check_finite=False)
+            return q * self.coupled.solve(f)
         # Symmetric: T = B - ½ppᵀ is nearly singular along p when λ is small and 1 lies in the span of Z. As
         # Bp = ½(n + ω)p + p∘u, the numerator pᵀB⁻¹f and the denominator 1 - ½pᵀB⁻¹p of the rank-one update have
         # forms that do not cancel; and pᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 for 1 in the span.
         p = q * self.x
         v = p * self.u
-        Bf, Bv = linalg.cho_solve(self.factor, np.column_stack([f, v]), check_finite=False).T
+        Bf, Bv = self.coupled.solve(f), self.coupled.solve(v)
         pf = (0.0 if vanishes else self.x @ Rx) - self.x @ damped
         pBf = 2 / (n + omega) * (pf - v @ Bf)
         gap = (2 * omega + p @ Bv) / (n + omega)
         return q * (Bf + (p - Bv) * (pBf / gap / (n + omega)))
-
-    def _projected_outer(self, w: np.ndarray, block: slice) -> np.ndarray:
-        """A block of rows of Π[w bᵀ]."""
-        b = self.cols.ones
-        outer = np.multiply.outer(w[block], b)
-        if self.relation.sign:
-            outer += self.relation.sign * np.multiply.outer(b[block], w)
-            outer *= 0.5
-        return outer

@@ -108,9 +108,7 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
         if asked not in ("auto", "iterative", "dual"):
             raise ValueError(f"pairwise_kernel is solved in the dual: use solver='auto' or 'dual', got {asked!r}")
         if settings.clip:
-            raise ValueError(
-                "clip=True needs an eigendecomposition, which the dual solver of pairwise_kernel spares"
-            )
+            raise ValueError("clip=True needs an eigendecomposition, which the dual solver of pairwise_kernel spares")
         return "dual", f"the {settings.pairwise_kernel} edge kernel is solved over the edges"
     if asked == "closed_form" and not complete:
         raise ValueError(

@@ -7,13 +7,14 @@ the GIL) and run in threads over blocks of rows; where numba is not installed, N
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
+
+from condrank._blocks import in_threads
 
 # Below this many multiplications numba's import costs more than its loops save.
 NUMBA_WORK = 1 << 24
@@ -75,15 +76,11 @@ class SampledProducts:
 
     def _in_threads(self, loop: Callable[[int, int], Any]) -> None:
         """Run a loop over blocks of rows with about equally many edges."""
-        n_threads = min(effective_n_jobs(-1), max(1, self.shape[0]))
-        shares = np.linspace(0, self.n_pairs, 4 * n_threads + 1) if n_threads > 1 else np.array([0, self.n_pairs])
+        n_blocks = 4 * effective_n_jobs(-1)
+        shares = np.linspace(0, self.n_pairs, n_blocks + 1)
         bounds = np.unique(np.searchsorted(self.indptr, shares).clip(0, self.shape[0]))
         bounds[0], bounds[-1] = 0, self.shape[0]
-        if len(bounds) <= 2:
-            loop(0, self.shape[0])
-            return
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(loop, bounds[:-1].tolist(), bounds[1:].tolist()))
+        in_threads(loop, bounds[:-1].tolist(), bounds[1:].tolist())
 
 
 def at_edges_loop(indptr, indices, A, B, first, last, out):
