@@ -81,9 +81,7 @@ class ClosedForm:
     def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:
         """W (r, r') for one λ. Takes one r×r' array, the result (before it, another for W = ±Wᵀ ranking)."""
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
-        w = inverse.correction(self.rhs, centred=True)
-        inverse.coupled = None  # room for W
-        W = inverse.divide(self.rhs, w)
+        W = inverse(self.rhs, centred=True, last=True)
         # Explicit features are reduced in double precision, whatever theirs is.
         return Solution(W.astype(self.rows.basis.dtype, copy=False))
 
@@ -115,11 +113,37 @@ class CompleteInverse:
         if loss == "ranking":
             # λ/D lies in (0, 1]: sums over it never cancel, where sums over σσᵀ/D = 1 - λ/D would.
             self.x = cols.ones / cols.sigma
-        self.u = np.empty(self.shape[0], dtype=rows.sigma.dtype)
-        if loss == "ranking" and relation.sign:
-            self.coupled = WellConditioned(self._coupled_matrix())
-        elif loss == "ranking":
-            self._each_block(self._sum_inverse)
+            if relation.sign:
+                self.u = np.empty(self.shape[0], dtype=self.x.dtype)
+                self.coupled = WellConditioned(self._coupled_matrix())
+
+    def __call__(self, R: np.ndarray, *, centred: bool = False, last: bool = False) -> np.ndarray:
+        """W for a right-hand side R = Π[R].
+
+        ``centred`` says that R is of labels whose rows sum to zero, which spares it a cancellation; ``last`` that the
+        inverse will not be applied again, so that W may have its memory.
+        """
+        vanishes = centred and self.cols.outside == 0.0
+        left = right = np.empty(0)
+        if self.loss == "ranking" and self.relation.sign:
+            w = self._coupled_correction(R, vanishes)
+            self.coupled = None if last else self.coupled
+            left = np.column_stack([w, self.cols.ones])
+            right = np.vstack([self.cols.ones, self.relation.sign * w]) / 2
+        W = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            numerator = R[block]
+            if self.loss == "ranking":
+                if self.relation.sign:
+                    numerator = left[block] @ right  # Π[w bᵀ]
+                else:
+                    numerator = np.multiply.outer(self._correction(R[block], inverse, vanishes), self.cols.ones)
+                numerator += R[block]
+            np.multiply(inverse, numerator, out=W[block])
+
+        self._each_block(work)
+        return W
 
     def _each_block(self, work: Callable[[slice, np.ndarray], None]) -> None:
         """Hand blocks of rows of 1/D to some work, in threads."""
@@ -133,52 +157,16 @@ class CompleteInverse:
 
         in_threads(on_block, row_blocks(*self.shape, budget=CACHED))
 
-    def _sum_inverse(self, block: slice, inverse: np.ndarray) -> None:
-        self.u[block] = inverse @ (self.alpha * self.cols.ones * self.x)
+    def _correction(self, R: np.ndarray, inverse: np.ndarray, vanishes: bool) -> np.ndarray:
+        """The vector w of ordinary ranking, for a block of rows, which are independent of each other.
 
-    def __call__(self, R: np.ndarray) -> np.ndarray:
-        """W for any right-hand side R = Π[R]."""
-        return self.divide(R, self.correction(R))
-
-    def divide(self, R: np.ndarray, w: np.ndarray | None) -> np.ndarray:
-        """(R + Π[w bᵀ]) / D, or R / D without w."""
-        W = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
-        # Π[w bᵀ] as one product of columns and rows.
-        b, sign = self.cols.ones, self.relation.sign
-        left = None if w is None else np.column_stack([w, b]) if sign else w[:, None]
-        right = np.vstack([b, sign * w]) / 2 if sign and w is not None else b[None]
-
-        def work(block: slice, inverse: np.ndarray) -> None:
-            numerator = R[block]
-            if left is not None:
-                numerator = left[block] @ right
-                numerator += R[block]
-            np.multiply(inverse, numerator, out=W[block])
-
-        self._each_block(work)
-        return W
-
-    def correction(self, R: np.ndarray, centred: bool = False) -> np.ndarray | None:
-        """The vector w of the ranking loss; None for regression. Nothing in it cancels as λ goes to 0.
-
-        Ordinary: w = σ c / (ω + u) with c = (R/D) b and u = (λ/D)(b²/σ). As σσᵀ/D = 1 - λ/D, σ c is also
-        Rx - (R λ/D) x with x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero, as they
-        do for the right-hand side of labels, which ``centred`` says that R is.
+        w = σ c / (ω + u) with c = (R/D) b and u = (λ/D)(b²/σ). As σσᵀ/D = 1 - λ/D, σ c is also Rx - (R λ/D) x with
+        x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero: nothing cancels for small λ.
         """
-        if self.loss != "ranking":
-            return None
-        vanishes = centred and self.cols.outside == 0.0
-        weights = self.alpha * self.x
-        damped = np.empty(self.shape[0], dtype=self.x.dtype)
-
-        def work(block: slice, inverse: np.ndarray) -> None:
-            damped[block] = np.multiply(inverse, R[block], out=inverse) @ weights
-
-        self._each_block(work)
-        if self.relation.sign:
-            return self._coupled_correction(R @ self.x, damped, vanishes)
-        left = -damped if vanishes else R @ self.x - damped
-        return left / (self.cols.outside + self.u)
+        x = self.alpha * self.x
+        u = inverse @ (self.cols.ones * x)
+        damped = (inverse * R) @ x
+        return (-damped if vanishes else R @ self.x - damped) / (self.cols.outside + u)
 
     def _coupled_matrix(self) -> np.ndarray:
         """T (reciprocal) or B = T + ½ppᵀ (symmetric), for W = ±Wᵀ. Fills u on the way.
@@ -193,7 +181,7 @@ class CompleteInverse:
         T = np.empty(self.shape, dtype=p.dtype)
 
         def work(block: slice, inverse: np.ndarray) -> None:
-            self._sum_inverse(block, inverse)
+            self.u[block] = inverse @ (self.alpha * self.cols.ones * self.x)
             inverse *= sign * self.alpha
             if sign < 0:
                 inverse += 1
@@ -204,11 +192,18 @@ class CompleteInverse:
         np.einsum("ii->i", T)[:] += 0.5 * (self.cols.n_nodes + self.cols.outside + self.u)
         return T
 
-    def _coupled_correction(self, Rx: np.ndarray, damped: np.ndarray, vanishes: bool) -> np.ndarray:
+    def _coupled_correction(self, R: np.ndarray, vanishes: bool) -> np.ndarray:
         """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
         assert self.coupled is not None
         n, omega = self.cols.n_nodes, self.cols.outside
         q = np.sqrt(self.cols.sigma)
+        damped = np.empty_like(q)
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            damped[block] = np.multiply(inverse, R[block], out=inverse) @ (self.alpha * self.x)
+
+        self._each_block(work)
+        Rx = R @ self.x
         f = (Rx - damped) / q
         if self.relation.sign < 0:
             return q * self.coupled.solve(f)
