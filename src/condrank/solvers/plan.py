@@ -14,11 +14,11 @@ from condrank.solvers.explicit import explicit_bytes
 from condrank.solvers.preconditioned import DENSE_FROM
 
 # An eigendecomposition takes about as long as this many n³ floating-point operations of a matrix product.
-EIGH = 40.0
+EIGH = 13.0
 # Sampled products run at this share of the speed of dense ones (benchmarks/products.py).
 SAMPLED_SPEED = 1 / 20
-# Iterations that the estimates assume; what matters is the order of the solvers.
-PRIMAL_ITERATIONS, DUAL_ITERATIONS = 30, 60
+# The dual solver's low-rank preconditioner pays up to about this many edges; it quarters the iterations.
+PRECONDITIONED_EDGES = 200_000
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes) -> t
     if solver == "dual":
         product = min(2.0 * s.n_pairs * (s.n + s.m) / SAMPLED_SPEED, 2.0 * s.n * s.m * (s.n + s.m))
         kernels = s.n**2 + (s.m**2 if graph.is_two_domain else 0)
-        return DUAL_ITERATIONS * product, s.itemsize * (kernels + s.n * s.m) + 80 * s.n_pairs
+        return _dual_iterations(s, settings.alpha) * product, s.itemsize * (kernels + s.n * s.m) + 80 * s.n_pairs
     if s.n_pairs >= DENSE_FROM * s.n * s.m:
         product, held = 4.0 * s.n * s.m * s.r_objects, 3 * s.n * s.m
     else:
@@ -166,7 +166,19 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes) -> t
     # Coordinates, the mask or samples, and CG's iterates with the preconditioner.
     memory = 2 * s.kept + s.itemsize * (held + (8 + ranking) * square) + 32 * s.n_pairs
     newton = 6 if solver == "newton" else 1
-    return s.flops + newton * PRIMAL_ITERATIONS * product, max(s.memory, memory)
+    return s.flops + newton * _primal_iterations(s, settings.alpha) * product, max(s.memory, memory)
+
+
+def _primal_iterations(s: _Sizes, alpha: float) -> float:
+    """Iterations to expect, ∝ 1/√(density λ), as measured with RBF kernels (docs/benchmarks/iterations.md)."""
+    share = s.n_pairs / (s.n * s.m)
+    return min(max(6 / (share * max(alpha, 1e-12)) ** 0.5, 8.0), 1000.0)
+
+
+def _dual_iterations(s: _Sizes, alpha: float) -> float:
+    """Iterations to expect, ∝ √(edges/λ), as measured with RBF kernels (docs/benchmarks/incomplete.md)."""
+    plain = 0.4 * (s.n_pairs / max(alpha, 1e-12)) ** 0.5
+    return min(max(plain / 4 if s.n_pairs <= PRECONDITIONED_EDGES else plain, 10.0), 4000.0)
 
 
 def _coordinates_cost(kernel: NodeKernel, nodes: Nodes) -> tuple[int, float, int]:

@@ -23,7 +23,7 @@ from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Iteration, Solution
 
 # Share of observed pairs from which on dense products are faster than sampled ones (benchmarks/products.py).
-DENSE_FROM = 0.08
+DENSE_FROM = 0.065
 
 
 class PrimalSystem:
