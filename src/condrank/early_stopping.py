@@ -151,14 +151,20 @@ def _rankable(truth: Observations) -> bool:
     return False
 
 
-def hold_out(graph: RelationGraph, share: float, random_state: Any) -> tuple[RelationGraph, RelationGraph]:
+def hold_out(
+    graph: RelationGraph, share: float, random_state: Any, by_columns: bool = False
+) -> tuple[RelationGraph, RelationGraph]:
     """Split a graph by nodes: a training graph and one of held-out nodes, with no edge between the two (setting 4).
 
-    In two domains the conditioning nodes are split and the objects stay (setting 2).
+    In two domains only the conditioning nodes are split (setting 2): the rows, or ``by_columns`` the columns.
     """
-    n = len(graph)
+    n = graph.shape[int(by_columns)]
     n_held = max(2, round(share * n))
     if not 0 < share < 1 or n - n_held < 2:
         raise ValueError(f"validation_fraction must leave nodes on both sides, got {share!r} of {n} nodes")
     order = check_random_state(random_state).permutation(n)
-    return graph[np.sort(order[n_held:])], graph[np.sort(order[:n_held])]
+    rest, held = np.sort(order[n_held:]), np.sort(order[:n_held])
+    train, test = (graph[:, rest], graph[:, held]) if by_columns else (graph[rest], graph[held])
+    if train.n_edges == 0:
+        raise ValueError(f"no edge is left to learn from when {n_held} of {n} nodes are held out")
+    return train, test

@@ -14,6 +14,7 @@ from condrank.early_stopping import HeldOut, WatchedFit, hold_out, warn_unless_c
 from condrank.graph import RelationGraph
 from condrank.model import Model
 from condrank.nodes import Nodes
+from condrank.nodes.store import same_values
 from condrank.ranker import Ranker, as_graph, warn_of_disagreement
 from condrank.settings import Settings, check_count, check_number, read_settings
 from condrank.solvers.plan import Plan, check_memory, make_plan
@@ -82,7 +83,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         W, for coordinates of the starting and of the ending node of an edge; without the prior's own τ I. For the dual
         solver, whose coordinates are the kernel values k_v, the same as ``dual_coef_``, sparse.
     dual_coef_ : ndarray of shape (n, n)
-        A with predictions k_vᵀ A k_v' (beside the prior), computed when asked for.
+        A with predictions k_vᵀ A k_v' (beside the prior), computed when asked for. With ``pairwise_kernel`` the
+        coefficients of the edges, sparse.
     alpha_ : float
         λ in use.
     solver_ : str
@@ -180,7 +182,10 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         settings = read_settings(self, graph)
         if settings.solver == "early_stopping" and validation is None:
             share = check_number("validation_fraction", self.validation_fraction)
-            graph, validation = hold_out(graph, share, self.random_state)
+            by_columns = graph.is_two_domain and self.rank_by == "incoming"
+            graph, validation = hold_out(graph, share, self.random_state, by_columns)
+        elif validation is not None and not isinstance(validation, RelationGraph):
+            raise ValueError(f"validation must be a RelationGraph, got {type(validation).__name__}")
         elif settings.solver != "early_stopping" and validation is not None:
             raise ValueError(f"validation is for solver='early_stopping', got solver={self.solver!r}")
         plan = make_plan(graph, settings)
@@ -200,7 +205,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
             "_system": system,
             "_trained_on": (graph.nodes, graph.objects),
             "_objects": second,
-            "n_features_in_": graph.nodes.base.shape[1],
+            "n_features_in_": len(first) if settings.kernel.is_precomputed else first.base.shape[1],
             "plan_": plan,
             "solver_": plan.solver,
         }
@@ -214,10 +219,10 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         if not self.warm_start or not iterates or getattr(self, "solver_", None) != plan.solver:
             return None, None
         for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True):
-            if old.base is not new.base or not np.array_equal(old.positions, new.positions):
-                raise ValueError(
-                    "warm_start=True needs the nodes of the last fit: the same X, uncopied, with other edges"
-                )
+            if not np.array_equal(old.positions, new.positions) or not same_values(old.base, new.base):
+                if plan.solver == "early_stopping":
+                    return None, None  # other nodes may have been held out
+                raise ValueError("warm_start=True needs the nodes of the last fit: the same X, with other edges")
         before = self._settings
         if (settings.kernel, settings.clip, settings.rank_by) != (before.kernel, before.clip, before.rank_by):
             return None, None
@@ -235,8 +240,10 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         model = self._fitted()
         if self.solver_ == "early_stopping":
             raise ValueError("path is for solvers of a given λ; early stopping is fitted anew for each")
-        values = [check_number("alphas", alpha, above=0.0) for alpha in alphas]
-        for alpha in values:
+        return self._path(model, [check_number("alphas", alpha, above=0.0) for alpha in alphas])
+
+    def _path(self, model: Any, alphas: list[float]) -> Iterator[ConditionalRanker]:
+        for alpha in alphas:
             solution = self._system.solve(alpha, Iteration(self._settings.tol, self._settings.max_iter, model.W))
             warn_unless_converged(solution, self._settings.tol, stacklevel=3)
             model = model.with_weights(solution.W)

@@ -70,10 +70,16 @@ class RelationGraph:
         self._set(nodes, others, _observe(Y, unstored, nodes.dtype), probabilities)
 
     def _set(self, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+        if isinstance(relation, Edges) and relation.n_edges and relation.is_complete:
+            relation = Complete(relation.to_dense())  # holes that a subgraph leaves behind are holes no more
         expected = (len(nodes), len(others))
         if relation.shape != expected:
             what = "nodes × nodes" if others is nodes else "nodes × objects"
             raise ValueError(f"Y must have shape {expected} ({what}), got {relation.shape}")
+        if probabilities:
+            low, high = relation.extremes()
+            if low < 0 or high > 1:
+                raise ValueError(f"probabilities=True needs values within 0..1, got {low:.3g} to {high:.3g}")
         vars(self).update(nodes=nodes, objects=others, relation=relation, probabilities=probabilities)
         return self
 
@@ -129,7 +135,7 @@ class RelationGraph:
             edge = int(np.argmin(weight >= 0))
             raise ValueError(f"weights must not be negative or NaN: edge {edge} has weight {weight[edge]}")
         edges = Edges(source, target, value, weight, (len(nodes), len(others)))
-        return cls._of(nodes, others, Complete(edges.to_dense()) if edges.is_complete else edges, probabilities)
+        return cls._of(nodes, others, edges, probabilities)
 
     @classmethod
     def from_classes(cls, X: Any, labels: Any, similarity: Any = None, *, ids: Any = None) -> RelationGraph:
@@ -260,7 +266,7 @@ class RelationGraph:
         if worst == 0.0:
             return 0.0
         low, high = self.relation.extremes()
-        return worst / max(abs(low - centre), abs(high - centre))
+        return worst / (max(abs(low - centre), abs(high - centre)) or 1.0)
 
     def to_dense(self) -> np.ndarray:
         """The relation as an array of `shape`: NaN where not observed, repeated edges averaged. O(n²) memory."""
@@ -269,7 +275,7 @@ class RelationGraph:
     # Subgraphs
 
     def __getitem__(self, index: Any) -> RelationGraph:
-        """The induced subgraph on some nodes: positions, a mask, a slice or ids.
+        """The induced subgraph on some nodes: positions, a mask, a slice, or ids (whole numbers are positions).
 
         A single domain keeps these nodes as conditioning nodes and as objects. Two domains keep these conditioning
         nodes and all objects; ``graph[rows, columns]`` chooses both.
@@ -323,8 +329,7 @@ def _observe(Y: Any, unstored: str, dtype: np.dtype) -> Observations:
         if np.isnan(data).any():
             raise ValueError("a sparse Y must not store NaN: leave entries that are not observed unstored")
         Y = sparse.csr_array((data, Y.indices, Y.indptr), shape=Y.shape)
-        edges = None if unstored == "zero" else Edges.from_stored(Y)
-        return edges if edges is not None and not edges.is_complete else Complete(Y if edges is None else Y.toarray())
+        return Complete(Y) if unstored == "zero" else Edges.from_stored(Y)
     if unstored != "unobserved":
         raise ValueError("unstored='zero' is for a sparse Y; in a dense Y, NaN is unobserved and 0 is known to be zero")
     Y = np.asarray(Y)

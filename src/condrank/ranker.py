@@ -33,7 +33,7 @@ class Scorer(Protocol):
 
 
 class Ranker(BaseEstimator):
-    """Base of the rankers: subclasses fit a `Scorer` and call ``_set_fitted``."""
+    """Base of the rankers: subclasses fit a `Scorer` and keep it, and the training objects, as ``_set_fitted`` does."""
 
     rank_by = "outgoing"
 
@@ -74,11 +74,11 @@ class Ranker(BaseEstimator):
         if len(first) != len(second):
             raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
         # Small squares, of which the diagonal is kept: a pair costs no more than its coordinates do.
-        parts = [np.empty(0)]
+        parts = []
         for square in row_blocks(len(first), 1, budget=64):
             rows = [scores for _, scores in scorer.blocks(first.block(square), second.block(square))]
             parts.append(np.diagonal(np.concatenate(rows)))
-        return np.concatenate(parts[1:] or parts)
+        return np.concatenate(parts)
 
     def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
         """The ``top`` objects for each conditioning node, best first; scores are made and dropped in blocks.

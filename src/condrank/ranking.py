@@ -68,6 +68,8 @@ def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top:
         best = top_indices(block, top)
         indices.append(best)
         scores.append(np.take_along_axis(block, best, axis=1))
+    if not indices:
+        indices, scores = [np.empty((0, min(top, len(names))), dtype=np.intp)], [np.empty((0, min(top, len(names))))]
     found = np.concatenate(indices)
     ids = None if names.ids is None else names.ids[found]
     return Ranking(found, np.concatenate(scores), ids, None if queries is None else queries.ids)

@@ -69,6 +69,8 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
             f"pairwise_kernel={ranker.pairwise_kernel!r} takes the place of the relation's Kronecker kernel: leave "
             "relation='ordinary', with loss 'ranking' or 'regression'"
         )
+    if ranker.pairwise_kernel in ("ranking", "mlpk") and graph.is_two_domain:
+        raise ValueError(f"pairwise_kernel={ranker.pairwise_kernel!r} needs nodes of one domain, but the graph has two")
     if graph.n_edges == 0:
         raise ValueError("the graph has no observed edge: there is nothing to learn from")
     return Settings(

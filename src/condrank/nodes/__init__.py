@@ -30,7 +30,8 @@ class Coordinates(Protocol):
     n_nodes : int
         Number of training nodes.
     basis : array of shape (n, p)
-        Training nodes before the rotation: Z = basis @ M. Reductions run over it, so that Z need not be formed.
+        Training nodes before the rotation: Z = basis @ M (without node weights). Reductions run over it, so that Z
+        need not be formed.
     """
 
     sigma: np.ndarray

@@ -29,6 +29,8 @@ class NodeKernel:
     def __post_init__(self) -> None:
         if not callable(self.name) and self.name not in KERNELS:
             raise ValueError(f"kernel must be a callable or one of {list(KERNELS)}, got {self.name!r}")
+        if self.name in ("rbf", "laplacian", "chi2") and self.gamma is not None and self.gamma < 0:
+            raise ValueError(f"gamma must not be negative for the {self.name} kernel, got {self.gamma!r}")
 
     @property
     def is_precomputed(self) -> bool:

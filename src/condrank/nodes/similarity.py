@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from condrank.nodes.kernels import NodeKernel
-from condrank.nodes.store import Nodes
+from condrank.nodes.store import Nodes, same_values
 
 
 class NodeSimilarity:
@@ -61,7 +62,7 @@ class NodeSimilarity:
             return nodes.kernel_with(others)
         if others is self.nodes:
             _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes")
-            return np.asarray(nodes.rows)
+            return nodes.rows.toarray() if sparse.issparse(nodes.base) else np.asarray(nodes.rows)
         if nodes is self.nodes:
             return self._look_up(others, nodes).T
         raise ValueError(
@@ -70,15 +71,13 @@ class NodeSimilarity:
         )
 
     def _shares_base(self, nodes: Nodes) -> bool:
-        # A pickled ranker has a copy of its base: equal values will do.
-        base = self.nodes.base
-        return nodes.base is base or (nodes.base.shape == base.shape and np.array_equal(nodes.base, base))
+        return same_values(nodes.base, self.nodes.base)
 
     def is_training(self, nodes: Nodes) -> bool:
         """Whether these are the training nodes themselves, in their order."""
         # A precomputed base given as an array means rows against the training nodes, which is the same thing.
         return nodes is self.nodes or (
-            nodes.base is self.nodes.base and np.array_equal(nodes.positions, self.nodes.positions)
+            np.array_equal(nodes.positions, self.nodes.positions) and same_values(nodes.base, self.nodes.base)
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 
 class Nodes:
@@ -63,6 +64,15 @@ class Nodes:
         if self.index is None and others.index is None:
             return np.array(self.base)
         return np.asarray(self.base[np.ix_(self.positions, others.positions)])
+
+
+def same_values(one: Any, other: Any) -> bool:
+    """Whether two bases are one object or, as after pickling, hold the same values. O(size) at most."""
+    if one is other:
+        return True
+    if one.shape != other.shape or sparse.issparse(one) != sparse.issparse(other):
+        return False
+    return (one != other).nnz == 0 if sparse.issparse(one) else np.array_equal(one, other)
 
 
 def _as_slice(index: np.ndarray) -> np.ndarray | slice:

@@ -76,8 +76,9 @@ class Complete:
             # A pair of unstored zeros disagrees by |offset - sign·offset|, the shift of every other pair.
             shift = offset - sign * offset
             difference = sparse.coo_array(self.Y - sign * self.Y.T)
-            unstored = abs(shift) if difference.nnz < self.n_edges else 0.0
-            counted = slice(None) if loops else difference.row != difference.col
+            counted = np.ones(difference.nnz, dtype=bool) if loops else difference.row != difference.col
+            n_pairs = self.n_edges if loops else self.n_edges - min(self.shape)
+            unstored = abs(shift) if np.count_nonzero(counted) < n_pairs else 0.0
             return max(float(np.abs(difference.data[counted] - shift).max(initial=0.0)), unstored)
         worst = 0.0
         shift = offset - sign * offset

@@ -113,6 +113,13 @@ class Edges:
         """The same pairs with other labels."""
         return Edges(self.sources, self.indices, values, self.weights, self.shape, self.repeats)
 
+    def astype(self, dtype: np.dtype) -> Edges:
+        """The same edges with labels and weights of another floating type."""
+        if self.values.dtype == self.weights.dtype == dtype:
+            return self
+        values, weights = self.values.astype(dtype), self.weights.astype(dtype)
+        return Edges(self.sources, self.indices, values, weights, self.shape, self.repeats)
+
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Edges:
         """The edges among some starting and some ending nodes; repeated edges stay merged."""
         # Edge numbers travel as the data of a sparse array (from 1, as a stored zero might be dropped).

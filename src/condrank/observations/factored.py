@@ -136,7 +136,11 @@ class Factored:
             if shift == 0 and not difference.any():
                 return 0.0
             if _one_hot(self.A):
-                return float(np.abs(difference - shift).max(initial=0.0))
+                gap = np.abs(difference - shift)
+                if not loops:
+                    members = np.asarray(self.A.sum(axis=0)).ravel()
+                    gap[np.diag(members[members > 0] == 1)] = 0  # a class of one has nothing but its loop
+                return float(gap.max(initial=0.0))
         AA, BB, BA = (_dense64(M) for M in (self.A.T @ self.A, self.B.T @ self.B, self.B.T @ self.A))
         S = self.S.astype(np.float64)
         square = np.sum((S @ BB @ S.T) * AA)

@@ -82,7 +82,7 @@ class ClosedForm:
         """W (r, r') for one λ. Takes one r×r' array, the result (before it, another for W = ±Wᵀ ranking)."""
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
         W = inverse(self.rhs, centred=True, last=True)
-        # Explicit features are reduced in double precision, whatever theirs is.
+        # The r×r arithmetic of explicit features is in double precision, whatever theirs is.
         return Solution(W.astype(self.rows.basis.dtype, copy=False))
 
     def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:

@@ -38,6 +38,7 @@ class DualFit:
         prior_weight: float = 0.0,
         centre: float = 0.0,
     ):
+        edges = edges.astype(rows.K.dtype)
         self.rows, self.cols, self.edges = rows, cols, edges
         self.kernel = edge_kernel(name, rows.K, None if cols is rows else cols.K, edges)
         self.system = DualSystem(self.kernel, loss)

@@ -101,7 +101,7 @@ class ExplicitSystem:
         self.Z_objects = self.Z if cols is rows else cols.training()
         self.edges = all_edges(observations, centre)
         if prior_weight:
-            similarity = np.einsum("ij,ij->i", self.Z[self.edges.sources], self.Z_objects[self.edges.indices])
+            similarity = rows.similarity(None, None)[self.edges.sources, self.edges.indices]
             self.edges = self.edges.with_values(self.edges.values - prior_weight * similarity)
 
     def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:

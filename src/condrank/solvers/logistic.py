@@ -14,7 +14,7 @@ from condrank.solvers.krylov import krylov
 from condrank.solvers.preconditioned import CompleteInverse, PrimalSystem
 from condrank.solvers.solution import Iteration, Solution
 
-NEWTON_STEPS = 50
+INNER_ITERATIONS = 1000  # of each Newton step
 
 
 class LogisticSystem:
@@ -41,21 +41,19 @@ class LogisticSystem:
         if scale == 0:
             return Solution(np.zeros_like(W), 0, True)
         tol = max(iteration.tol, 50 * float(np.finfo(W.dtype).eps))
-        for step in range(1, NEWTON_STEPS + 1):
+        for step in range(1, iteration.max_iter + 1):
             p = expit(f)
             gradient = system.reduce(m * (self.outcomes - p)) - alpha * W
             size = float(np.linalg.norm(gradient)) / scale
             if size <= tol:
                 return Solution(W, step - 1, True)
-            direction = self._newton_direction(m * p * (1 - p), gradient, alpha, min(0.1, size), iteration.max_iter)
+            direction = self._newton_direction(m * p * (1 - p), gradient, alpha, min(0.1, size))
             W, f = self._search(W, f, direction, alpha)
             if iteration.watch is not None and iteration.watch(step, W):
                 return Solution(W, step, False)
-        return Solution(W, NEWTON_STEPS, False)
+        return Solution(W, iteration.max_iter, False)
 
-    def _newton_direction(
-        self, weights: np.ndarray, gradient: np.ndarray, alpha: float, tol: float, max_iter: int
-    ) -> np.ndarray:
+    def _newton_direction(self, weights: np.ndarray, gradient: np.ndarray, alpha: float, tol: float) -> np.ndarray:
         """Solve (Π[Zᵀ(weights ∘ ZWZᵀ)Z] + λ) W = gradient, as far as this Newton step deserves."""
         system = self.system
         n, m = system.edges.shape
@@ -66,7 +64,7 @@ class LogisticSystem:
             gradient,
             precondition=lambda R: inverse(R) / density,
             tol=tol,
-            max_iter=max_iter,
+            max_iter=INNER_ITERATIONS,
         ).x
 
     def _search(

@@ -85,7 +85,7 @@ class _Sizes:
 
 
 def make_plan(graph: RelationGraph, settings: Settings) -> Plan:
-    """Choose a solver for a graph and estimate its cost. O(1)."""
+    """Choose a solver for a graph and estimate its cost, without touching the nodes."""
     sizes = _Sizes.of(graph, settings.kernel)
     solver, reason = _choose(graph, settings, sizes)
     costs = {name: _cost(name, graph, settings, sizes) for name in _candidates(graph, settings, solver)}
@@ -110,6 +110,8 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
         if settings.clip:
             raise ValueError("clip=True needs an eigendecomposition, which the dual solver of pairwise_kernel spares")
         return "dual", f"the {settings.pairwise_kernel} edge kernel is solved over the edges"
+    if asked == "dual" and settings.clip:
+        raise ValueError("clip=True needs an eigendecomposition, which the dual solver spares; use solver='primal'")
     if asked == "closed_form" and not complete:
         raise ValueError(
             f"solver='closed_form' needs a complete graph, but {graph.density:.2%} of the pairs are observed "
@@ -214,8 +216,15 @@ def available_memory() -> int | None:
         found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
     if limit.exists() and used.exists() and (text := limit.read_text().strip()) != "max":
-        found.append(int(text) - int(used.read_text()))
+        found.append(int(text) - int(used.read_text()) + _reclaimable())
     return min(found) if found else None
+
+
+def _reclaimable() -> int:
+    """Bytes of the control group's page cache, which count as used but give way."""
+    stat = Path("/sys/fs/cgroup/memory.stat")
+    lines = stat.read_text().splitlines() if stat.exists() else []
+    return sum(int(line.split()[1]) for line in lines if line.startswith(("inactive_file ", "slab_reclaimable ")))
 
 
 def readable(n_bytes: float) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from condrank._blocks import CACHED, row_blocks
-from condrank.nodes import Coordinates
+from condrank.nodes import Coordinates, ExactKernel
 from condrank.observations import Edges
 from condrank.relations import Relation
 from condrank.solvers.closed_form import CompleteInverse
@@ -69,8 +69,14 @@ class PrimalSystem:
         self.loss_operator = EdgeLoss(loss, edges, self.weights)
         labels = edges.values.astype(self.Z.dtype) - self.Z.dtype.type(centre)
         if prior_weight:
-            labels -= prior_weight * self.products.at_edges(self.Z, self.Z_objects)
+            labels -= prior_weight * self._similarity()
         self.rhs = self.reduce(self.loss_operator(labels))
+
+    def _similarity(self) -> np.ndarray:
+        """The node kernel at the observed pairs; of an exact kernel itself, as a clipped one is not ZZᵀ."""
+        if isinstance(self.rows, ExactKernel):
+            return self.rows.similarity(None, None)[self.edges.sources, self.edges.indices]
+        return self.products.at_edges(self.Z, self.Z_objects)
 
     def reduce(self, entries: np.ndarray) -> np.ndarray:
         """Π[Zᵀ S Z'] for the sparse S with these entries at the observed pairs."""

@@ -115,6 +115,6 @@ def outcomes(labels: np.ndarray, centre: float) -> np.ndarray:
             "no label is negative, so 0 is read as a tie; if it is a loss, say so with RelationGraph(..., "
             "probabilities=True)",
             RelationWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
     return share
