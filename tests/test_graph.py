@@ -232,7 +232,7 @@ def test_win_rates():
     assert RelationGraph(X, 2 * P).centre == 0  # not within 0..1
     assert RelationGraph(X, np.zeros((N, N))).centre == 0
     assert RelationGraph(X, np.full((N, N), 0.5)).centre == 0.5
-    assert RelationGraph(X, Y, probabilities=True).centre == 0.5
+    assert RelationGraph(X, np.abs(Y) / np.abs(Y).max(), probabilities=True).centre == 0.5
     wins = np.where(P >= 0.5, 1.0, 0.0)
     np.fill_diagonal(wins, np.nan)
     assert RelationGraph(X, wins).centre == 0.5

@@ -113,7 +113,7 @@ def test_costs_grow_with_the_work():
 
     dense, few, fewer = planned(HALF), planned(with_share(0.02)), planned(with_share(0.005))
     assert dense.memory > few.memory > fewer.memory
-    assert few.flops > fewer.flops
+    assert planned(with_share(0.02), solver="dual").flops > planned(with_share(0.005), solver="dual").flops
     assert dense.n_coordinates == N
     assert planned(HALF, kernel="linear").flops < dense.flops / 50
     assert planned(HALF, kernel="linear").memory < dense.memory

@@ -4,11 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
-from reference import naive_complete, naive_observed
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from condrank import ConditionalRanker, RelationGraph
+from reference import naive_complete, naive_observed
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(12, 3))
