@@ -15,28 +15,24 @@ tied in score stays an integer and every result is exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from condrank import _blocks
 from condrank._inversion_loops import LEAF, Kernels, numba_kernels
 
 BLOCK_ENTRIES = 1 << 20  # rows are taken in blocks of about this many entries, which bounds the temporaries
 NUMBA_ENTRIES = 1 << 20  # below this, importing numba takes longer than the NumPy twin does
 FEW_LEVELS = 8  # up to here one pass per level is cheaper than sorting the relevances
-MAX_THREADS = 4  # each holds the temporaries of one block
 
 Counts = NDArray[np.int64]
 
 
 def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     """Slices of consecutive rows with about ``BLOCK_ENTRIES`` entries each."""
-    step = max(1, BLOCK_ENTRIES // max(1, shape[1]))
-    for first in range(0, shape[0], step):
-        yield slice(first, min(first + step, shape[0]))
+    return _blocks.row_blocks(*shape, budget=BLOCK_ENTRIES)
 
 
 def count_pairs(
@@ -71,13 +67,7 @@ def count_pairs(
         y = np.ascontiguousarray(mark_unobserved(y, unobserved, np.inf))
         twice_wrong[rows], comparable[rows] = _count_block(y, h, kernels)
 
-    # Sorting and the compiled loops release the GIL. joblib's number is 1 inside of its own worker processes.
-    blocks = list(row_blocks(relevance.shape))
-    if len(blocks) == 1:
-        count(blocks[0])
-    else:
-        with ThreadPoolExecutor(min(len(blocks), MAX_THREADS, effective_n_jobs(-1))) as pool:
-            list(pool.map(count, blocks))
+    _blocks.in_threads(count, row_blocks(relevance.shape))  # sorting and the compiled loops release the GIL
     return twice_wrong, comparable
 
 

@@ -10,24 +10,15 @@ from scipy import sparse
 from condrank._blocks import row_blocks
 
 
-class Complete:
-    """The n×m label matrix Y, each ordered pair observed exactly once.
-
-    Parameters
-    ----------
-    Y : ndarray or scipy sparse array of shape (n, m)
-        Finite labels, floating point; not copied.
-    """
+class EveryPair:
+    """What is the same for every relation that is known for each ordered pair."""
 
     is_complete = True
-
-    def __init__(self, Y: Any):
-        self.Y = Y
 
     @property
     def shape(self) -> tuple[int, int]:
         """Number of starting and of ending nodes."""
-        return self.Y.shape
+        raise AttributeError("a form of observations says its shape itself")
 
     @property
     def two_way(self) -> bool:
@@ -38,6 +29,33 @@ class Complete:
     def n_edges(self) -> int:
         """All of them: n·m."""
         return self.shape[0] * self.shape[1]
+
+    def count_loops(self) -> int:
+        """Every node's loop is observed."""
+        return min(self.shape)
+
+    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every pair is observed: m in each row, n in each column."""
+        n, m = self.shape
+        return np.full(n, m), np.full(m, n)
+
+
+class Complete(EveryPair):
+    """The n×m label matrix Y, each ordered pair observed exactly once.
+
+    Parameters
+    ----------
+    Y : ndarray or scipy sparse array of shape (n, m)
+        Finite labels, floating point; not copied.
+    """
+
+    def __init__(self, Y: Any):
+        self.Y = Y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of starting and of ending nodes."""
+        return self.Y.shape
 
     @property
     def dtype(self) -> np.dtype:
@@ -96,15 +114,6 @@ class Complete:
         if self.n_edges == 0:
             return 0.0, 0.0
         return float(self.Y.min()), float(self.Y.max())
-
-    def count_loops(self) -> int:
-        """Every node's loop is observed."""
-        return min(self.shape)
-
-    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
-        """Every pair is observed: m in each row, n in each column."""
-        n, m = self.shape
-        return np.full(n, m), np.full(m, n)
 
 
 def _dense(M: Any) -> np.ndarray:

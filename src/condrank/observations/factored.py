@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.observations.complete import EveryPair
 
-class Factored:
+
+class Factored(EveryPair):
     """The complete relation Y = A S Bᵀ.
 
     Parameters
@@ -18,8 +20,6 @@ class Factored:
     S : ndarray of shape (k, l)
         Value of the relation between factors, for example between classes.
     """
-
-    is_complete = True
 
     def __init__(self, A: Any, S: np.ndarray, B: Any):
         self.A, self.S, self.B = A, S, B
@@ -78,16 +78,6 @@ class Factored:
     def shape(self) -> tuple[int, int]:
         """Number of starting and of ending nodes."""
         return self.A.shape[0], self.B.shape[0]
-
-    @property
-    def two_way(self) -> bool:
-        """Some pair of different nodes is observed in both directions: all are, if there are two nodes."""
-        return min(self.shape) > 1
-
-    @property
-    def n_edges(self) -> int:
-        """All of them: n·m."""
-        return self.shape[0] * self.shape[1]
 
     @property
     def dtype(self) -> np.dtype:
@@ -164,15 +154,6 @@ class Factored:
     def _present(self) -> np.ndarray:
         """S between the factors that some node has: after `take`, some classes may have no member."""
         return self.S[np.ix_(_used(self.A), _used(self.B))]
-
-    def count_loops(self) -> int:
-        """Every node's loop is observed."""
-        return min(self.shape)
-
-    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
-        """Every pair is observed: m in each row, n in each column."""
-        n, m = self.shape
-        return np.full(n, m), np.full(m, n)
 
 
 def _members(member: np.ndarray, n_classes: int, dtype: np.dtype) -> sparse.csr_array:
