@@ -27,24 +27,27 @@ def eigen_jobs(K: np.ndarray) -> dict[str, Job]:
 
 @suite("Fit and prediction on a complete graph")
 def fit(quick: bool) -> list[Row]:
-    """Six models, RBF kernel. Floor of a fit: the fastest eigendecomposition of the same kernel matrix and two n×n
-    products; of a prediction: two n×n products; of memory: one n×n array, beyond the features and labels.
+    """Six models, RBF kernel. Floor of a fit: SciPy's fastest eigendecomposition of the same kernel matrix and two n×n
+    products (NumPy's is shown beside it); of a prediction: two n×n products; of memory: one n×n array, beyond the
+    features and labels.
     """
-    n, repeats = (120, 2) if quick else (2000, 3)
+    n, repeats = (120, 2) if quick else (2000, 6)
     graphs = {relation: data.complete(n, 20, relation) for relation in data.SIGN}
     K = rbf_kernel(graphs["ordinary"].nodes.rows)
     A, B = K.copy(), K.copy()
     rankers = {
         f"{relation} {loss}": ConditionalRanker(relation, loss, 0.1, kernel="rbf") for relation, loss in data.MODELS
     }
+    # The driver ev takes ten times as long: the eigh suite shows it.
     eigen, size = eigen_jobs(K), f"n={n:,}"
+    del eigen["scipy eigh, ev"]
     times = measure(
         eigen
         | {"two products": lambda: (A @ B) @ K}
         | {name: lambda r=ranker: r.fit(graphs[r.relation]) for name, ranker in rankers.items()},
         repeats,
     )
-    fastest = min(eigen, key=lambda name: times[name])
+    fastest = min((name for name in eigen if name.startswith("scipy")), key=lambda name: times[name])
     floor = times[fastest] + times["two products"]
     rows = [Row(f"floor: {name}", size, times[name], times[fastest]) for name in eigen]
     rows += [Row(f"fit, {name}", size, times[name], floor, 1.25, note=f"over {fastest}") for name in rankers]

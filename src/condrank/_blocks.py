@@ -19,6 +19,13 @@ def row_blocks(n_rows: int, row_size: int, budget: int = ENTRIES) -> Iterator[sl
         yield slice(start, min(start + step, n_rows))
 
 
+def squares_below(n: int, side: int = 256) -> tuple[list[slice], list[slice]]:
+    """Rows and columns of squares that cover an n×n matrix on and below its diagonal, small enough for the cache."""
+    blocks = list(row_blocks(n, row_size=1, budget=side))
+    pairs = [(rows, cols) for number, rows in enumerate(blocks) for cols in blocks[: number + 1]]
+    return [rows for rows, _ in pairs], [cols for _, cols in pairs]
+
+
 def in_threads(work: Callable[..., Any], *arguments: Iterable[Any]) -> None:
     """Call ``work`` once for each argument (or each tuple of them), in threads where there is more than one.
 

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from condrank._blocks import row_blocks
-
-SQUARE = 256  # side of the squares in which a matrix is projected
+from condrank._blocks import in_threads, squares_below
 
 
 @dataclass(frozen=True)
@@ -26,13 +24,13 @@ class Relation:
         """Π[M]: M itself, (M + Mᵀ)/2 or (M - Mᵀ)/2, written into M. O(r²)."""
         if self.sign:
             # Square by square, so that M and its transpose are both read from the processor's cache.
-            squares = list(row_blocks(len(M), row_size=1, budget=SQUARE))
-            for number, rows in enumerate(squares):
-                for cols in squares[: number + 1]:
-                    part = M[rows, cols] + self.sign * M[cols, rows].T
-                    part *= 0.5
-                    M[rows, cols] = part
-                    M[cols, rows] = self.sign * part.T
+            def project_square(rows: slice, cols: slice) -> None:
+                part = M[rows, cols] + self.sign * M[cols, rows].T
+                part *= 0.5
+                M[rows, cols] = part
+                M[cols, rows] = self.sign * part.T
+
+            in_threads(project_square, *squares_below(len(M)))
         return M
 
 

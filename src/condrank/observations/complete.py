@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import row_blocks
+from condrank._blocks import in_threads, squares_below
 
 
 class EveryPair:
@@ -98,16 +98,19 @@ class Complete(EveryPair):
             n_pairs = self.n_edges if loops else self.n_edges - min(self.shape)
             unstored = abs(shift) if np.count_nonzero(counted) < n_pairs else 0.0
             return max(float(np.abs(difference.data[counted] - shift).max(initial=0.0)), unstored)
-        worst = 0.0
         shift = offset - sign * offset
-        for rows in row_blocks(len(self.Y), row_size=1, budget=512):
-            for cols in row_blocks(rows.stop, row_size=1, budget=512):
-                difference = self.Y[rows, cols] - sign * self.Y[cols, rows].T
+        worst = [0.0]
+
+        def compare(rows: slice, cols: slice) -> None:
+            difference = self.Y[rows, cols] - sign * self.Y[cols, rows].T
+            if shift:
                 difference -= shift
-                if not loops and rows == cols:
-                    np.fill_diagonal(difference, 0)
-                worst = max(worst, float(difference.max(initial=0.0)), -float(difference.min(initial=0.0)))
-        return worst
+            if not loops and rows == cols:
+                np.fill_diagonal(difference, 0)
+            worst.extend((float(difference.max(initial=0.0)), -float(difference.min(initial=0.0))))
+
+        in_threads(compare, *squares_below(len(self.Y)))
+        return max(worst)
 
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest label."""
