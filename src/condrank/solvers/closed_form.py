@@ -173,8 +173,8 @@ class CompleteInverse:
 
         Both rows and columns of W are corrected by one vector, w = q T⁻¹ q c with q = √σ and
         T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb), which is written with p = b/q as
-        ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite. Its condition number is
-        bounded by a small constant, as |diag(p)(λ/D)diag(p)| ≤ ‖p‖² ≤ n.
+        ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite. It was well
+        conditioned wherever it was tried, which is not proven: `WellConditioned` falls back on a factorisation.
         """
         sign = self.relation.sign
         p = np.sqrt(self.cols.sigma) * self.x

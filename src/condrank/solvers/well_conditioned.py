@@ -1,4 +1,4 @@
-"""Systems T x = f with a symmetric T whose condition number is a small constant, whatever the data."""
+"""Systems T x = f with a symmetric T that is expected, but not proven, to be well conditioned."""
 
 from __future__ import annotations
 
