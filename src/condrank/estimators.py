@@ -234,8 +234,7 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other λ, one after the other, from the factorisation of this fit.
 
-        On a complete graph a further λ costs O(r²), or one Cholesky factorisation for symmetric and reciprocal ranking;
-        otherwise each iteration starts from the solution before.
+        On a complete graph a further λ costs O(r²); otherwise each iteration starts from the solution before.
         """
         model = self._fitted()
         if self.solver_ == "early_stopping":

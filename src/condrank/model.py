@@ -43,31 +43,22 @@ class Model:
         Two matrix products a block beside the coordinates; no more than a block of scores is held.
         """
         Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
-        n_queries = self.rows.n_nodes if queries is None else len(queries)
         same = queries is objects and self.rows is self.cols
-        known = Z_objects if same else self.rows.training() if queries is None else None
+        queries = self.rows.nodes if queries is None else queries
+        n_queries = len(queries)
+        known = Z_objects if same else self.rows.training() if queries is self.rows.nodes else None
         W = self.W.astype(Z_objects.dtype, copy=False)
         # W joins the smaller side: once for all blocks if that is the objects.
         right = W @ Z_objects.T if len(Z_objects) < n_queries else None
         for block in row_blocks(n_queries, len(Z_objects)):
-            part = (
-                None if queries is None else queries if block.stop - block.start == n_queries else queries.block(block)
-            )
-            if known is not None:
-                Z = known[block]
-            else:
-                assert part is not None  # training queries have known coordinates
-                Z = self.rows.transform(part)
+            part = queries if block.stop - block.start == n_queries else queries.block(block)
+            Z = self.rows.transform(part) if known is None else known[block]
             scores = Z @ right if right is not None else (Z @ W) @ Z_objects.T
             if self.prior_weight:
-                scores += self.prior_weight * self._similarity(part, objects, block)
+                scores += self.prior_weight * self.cols.similarity(part, objects)
             if self.offset and not self.logistic:
                 scores += self.offset
             yield block, scores
-
-    def _similarity(self, part: Nodes | None, objects: Nodes | None, block: slice) -> np.ndarray:
-        K = self.cols.similarity(part, objects)
-        return K[block] if part is None else K
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
         """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly.

@@ -11,11 +11,11 @@ import numpy as np
 from condrank.graph import RelationGraph
 from condrank.nodes import NodeKernel
 from condrank.relations import ORDINARY, RECIPROCAL, Relation, get_relation
+from condrank.solvers.edge_kernels import EDGE_KERNELS
+from condrank.solvers.krylov import METHODS
 
 LOSSES = ("ranking", "regression", "logistic")
 SOLVERS = ("auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit")
-METHODS = ("cg", "bicgstab")
-PAIRWISE_KERNELS = ("linear", "poly2D", "cartesian", "ranking", "mlpk")
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,11 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         "rank_by": ("outgoing", "incoming"),
         "prior": (None, "similarity"),
         "solver": SOLVERS,
-        "pairwise_kernel": (None, *PAIRWISE_KERNELS),
-        "method": METHODS,
+        "pairwise_kernel": (None, *EDGE_KERNELS),
+        "method": tuple(METHODS),
     }
     for name, allowed in choices.items():
-        if (value := getattr(ranker, name)) not in allowed:
-            raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
+        check_choice(name, getattr(ranker, name), allowed)
     if ranker.solver == "early_stopping":
         alpha = check_number("alpha", ranker.alpha, at_least=0.0)
     else:
@@ -98,6 +97,12 @@ def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float
     if graph.is_two_domain:
         raise ValueError("prior='similarity' needs a single domain: there is no similarity across two")
     return check_number("prior_weight", ranker.prior_weight)
+
+
+def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Refuse a parameter that is not one of some names."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
 
 
 def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: float = -np.inf) -> float:

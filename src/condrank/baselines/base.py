@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from condrank.graph import RelationGraph
-from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, NodeKernel
+from condrank.nodes import Coordinates, NodeKernel, fit_coordinates
 from condrank.ranker import Ranker
 
 
@@ -37,14 +37,5 @@ class Baseline(Ranker):
     def _coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
         """Coordinates of the conditioning nodes and of the objects; the same for a single domain."""
         kernel = self._node_kernel()
-        rows, *others = (
-            ExplicitFeatures(kernel, side) if ExplicitFeatures.applies(kernel, side) else ExactKernel(kernel, side)
-            for side in ([graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes])
-        )
-        return rows, others[0] if others else rows
-
-
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse a parameter that is not one of some names."""
-    if value not in allowed:
-        raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
+        rows = fit_coordinates(kernel, graph.nodes)
+        return rows, fit_coordinates(kernel, graph.objects) if graph.is_two_domain else rows

@@ -11,7 +11,7 @@ from condrank.nodes.features import ExplicitFeatures
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
 
-__all__ = ["Coordinates", "ExactKernel", "ExplicitFeatures", "NodeKernel", "Nodes"]
+__all__ = ["Coordinates", "ExactKernel", "ExplicitFeatures", "NodeKernel", "Nodes", "fit_coordinates"]
 
 
 class Coordinates(Protocol):
@@ -21,6 +21,8 @@ class Coordinates(Protocol):
 
     Attributes
     ----------
+    nodes : Nodes
+        The training nodes.
     sigma : ndarray of shape (r,)
         The diagonal of ZᵀZ, ascending, positive.
     ones : ndarray of shape (r,)
@@ -34,6 +36,7 @@ class Coordinates(Protocol):
         need not be formed.
     """
 
+    nodes: Nodes
     sigma: np.ndarray
     ones: np.ndarray
     outside: float
@@ -67,3 +70,12 @@ class Coordinates(Protocol):
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The node kernel itself between nodes and others; None: the training nodes."""
         ...
+
+
+def fit_coordinates(
+    kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None
+) -> Coordinates:
+    """Explicit features where the kernel has fewer of them than there are nodes, the exact kernel otherwise."""
+    if ExplicitFeatures.applies(kernel, nodes):
+        return ExplicitFeatures(kernel, nodes, weights)
+    return ExactKernel(kernel, nodes, clip, weights)

@@ -10,7 +10,7 @@ import numpy as np
 from condrank.edge_model import EdgeModel
 from condrank.exceptions import RelationWarning
 from condrank.model import Model
-from condrank.nodes import Coordinates, ExactKernel, ExplicitFeatures, Nodes
+from condrank.nodes import Nodes, fit_coordinates
 from condrank.nodes.values import KernelValues
 from condrank.observations import Observations
 from condrank.settings import Settings
@@ -45,8 +45,8 @@ def make_system(
         return DualFit(name, settings.loss, rows, cols, edges, settings.prior_weight, settings.centre)
     if coordinates is None:
         weights = degree_weights(observed, first is second) if solver in ("primal", "newton") else (None, None)
-        rows = make_coordinates(settings, first, weights[0])
-        cols = rows if second is first else make_coordinates(settings, second, weights[1])
+        rows = fit_coordinates(settings.kernel, first, settings.clip, weights[0])
+        cols = rows if second is first else fit_coordinates(settings.kernel, second, settings.clip, weights[1])
     else:
         rows, cols = coordinates
     relation, loss, prior_weight = settings.relation, settings.loss, settings.prior_weight
@@ -74,13 +74,6 @@ def make_model(system: System, settings: Settings) -> Model | EdgeModel:
 def _kernel_values(settings: Settings, first: Nodes, second: Nodes) -> tuple[KernelValues, KernelValues]:
     rows = KernelValues(settings.kernel, first)
     return rows, rows if second is first else KernelValues(settings.kernel, second)
-
-
-def make_coordinates(settings: Settings, nodes: Nodes, weights: np.ndarray | None = None) -> Coordinates:
-    """Explicit features where the kernel has fewer of them than there are nodes, the exact kernel otherwise."""
-    if ExplicitFeatures.applies(settings.kernel, nodes):
-        return ExplicitFeatures(settings.kernel, nodes, weights)
-    return ExactKernel(settings.kernel, nodes, settings.clip, weights)
 
 
 def degree_weights(observed: Observations, one_domain: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
