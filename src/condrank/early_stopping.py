@@ -89,7 +89,7 @@ class WatchedFit:
             self._interrupted()
             raise
         if not self.stopped:
-            warn_unless_converged(solution, settings.tol, stacklevel=5)
+            warn_unless_converged(solution, settings.tol, stacklevel=6)
         self._keep(solution.n_iter, solution.W)
 
     def watch(self, number: int, W: np.ndarray) -> bool:
@@ -107,8 +107,7 @@ class WatchedFit:
 
     def _attributes(self, number: int | None, W: Any) -> dict[str, Any]:
         """Fitted attributes at an iterate."""
-        alpha = float(self.ranker.alpha)
-        return self.fitted | {"_model": self.model.with_weights(W), "alpha_": alpha, "n_iter_": number}
+        return self.fitted | {"_model": self.model.with_weights(W), "n_iter_": number}
 
     def _keep(self, number: int | None, W: Any) -> None:
         vars(self.ranker).pop("history_", None)
@@ -127,7 +126,7 @@ class WatchedFit:
             f"fit interrupted after {number} iterations: the ranker holds the "
             f"{'best' if self.held_out else 'last'} iterate so far",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -191,7 +191,6 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         plan = make_plan(graph, settings)
         check_memory(plan)
         warn_of_disagreement(graph, settings.relation, stacklevel=4)
-        first, second = self._sides(graph)
         coordinates, start = self._warm(graph, settings, plan)
         held_out = None
         if validation is not None:
@@ -199,6 +198,22 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
             held_out = HeldOut(*self._sides(validation), self._conditioned(validation), patience)
         context = self._init_callback_context(max_subtasks=self.max_iter + 1)
         context.call_on_fit_task_begin(estimator=self, X=graph)
+        self._learn(graph, settings, plan, context, coordinates, start, held_out)
+        context.call_on_fit_task_end(estimator=self, X=graph)
+        return self
+
+    def _learn(
+        self,
+        graph: RelationGraph,
+        settings: Settings,
+        plan: Plan,
+        context: Any,
+        coordinates: Any = None,
+        start: Any = None,
+        held_out: HeldOut | None = None,
+    ) -> None:
+        """Solve for W and take the fitted attributes; coordinates and a first guess where there are some."""
+        first, second = self._sides(graph)
         system = make_system(plan.solver, settings, first, second, self._conditioned(graph), coordinates)
         fitted = {
             "_settings": settings,
@@ -206,12 +221,11 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
             "_trained_on": (graph.nodes, graph.objects),
             "_objects": second,
             "n_features_in_": len(first) if settings.kernel.is_precomputed else first.base.shape[1],
+            "alpha_": settings.alpha,
             "plan_": plan,
             "solver_": plan.solver,
         }
         WatchedFit(self, make_model(system, settings), fitted, context, held_out).run(system, settings, start)
-        context.call_on_fit_task_end(estimator=self, X=graph)
-        return self
 
     def _warm(self, graph: RelationGraph, settings: Settings, plan: Plan) -> tuple[Any, Any]:
         """Coordinates and weights of the last fit, where they mean the same in this one."""

@@ -60,6 +60,13 @@ class Model:
                 scores += self.offset
             yield block, scores
 
+    def placed(self, queries: Nodes, objects: Nodes) -> PlacedPairs:
+        """The pairs with their coordinates, made once to be scored by many models of these coordinates."""
+        Z_objects = self.cols.transform(objects)
+        same = queries is objects and self.rows is self.cols
+        Z = Z_objects if same else self.rows.transform(queries)
+        return PlacedPairs(Z, Z_objects, self.cols.similarity(queries, objects) if self.prior_weight else None)
+
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
         """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly.
 
@@ -86,3 +93,21 @@ class Model:
         left = self.rows.dual_basis()
         right = left if self.cols is self.rows else self.cols.dual_basis()
         return (left @ self.W.astype(left.dtype, copy=False)) @ right.T
+
+
+@dataclass(frozen=True)
+class PlacedPairs:
+    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, with their kernel values if a prior needs them."""
+
+    Z: np.ndarray
+    Z_objects: np.ndarray
+    similarity: np.ndarray | None
+
+    def blocks(self, model: Model) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores by a model, up to a constant, a block of conditioning nodes at a time."""
+        W = model.W.astype(self.Z.dtype, copy=False)
+        for block in row_blocks(len(self.Z), len(self.Z_objects)):
+            scores = (self.Z[block] @ W) @ self.Z_objects.T
+            if self.similarity is not None:
+                scores += self.Z.dtype.type(model.prior_weight) * self.similarity[block]
+            yield block, scores
