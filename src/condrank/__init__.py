@@ -14,22 +14,28 @@ from typing import TYPE_CHECKING, Any
 from condrank._version import __version__
 
 if TYPE_CHECKING:
-    from condrank import baselines, datasets, diagnosis, metrics
+    from condrank import baselines, datasets, diagnosis, metrics, model_selection
     from condrank.diagnosis import diagnose
     from condrank.estimators import ConditionalRanker
     from condrank.graph import RelationGraph
+    from condrank.model_selection.search import ConditionalRankerCV
+    from condrank.node_transformer import NodeTransformer
     from condrank.ranking import Ranking
 
 _HOME = {
     "ConditionalRanker": "condrank.estimators",
+    "ConditionalRankerCV": "condrank.model_selection.search",
+    "NodeTransformer": "condrank.node_transformer",
     "RelationGraph": "condrank.graph",
     "Ranking": "condrank.ranking",
     "diagnose": "condrank.diagnosis",
 }
-_MODULES = ("baselines", "datasets", "diagnosis", "metrics")
+_MODULES = ("baselines", "datasets", "diagnosis", "metrics", "model_selection")
 
 __all__ = [
     "ConditionalRanker",
+    "ConditionalRankerCV",
+    "NodeTransformer",
     "Ranking",
     "RelationGraph",
     "__version__",
@@ -38,6 +44,7 @@ __all__ = [
     "diagnose",
     "diagnosis",
     "metrics",
+    "model_selection",
 ]
 
 

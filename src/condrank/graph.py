@@ -10,7 +10,7 @@ from scipy import sparse
 
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges, Factored, Observations
-from condrank.validation import check_features, check_ids, check_labels, choose, positions
+from condrank.validation import check_features, check_ids, check_labels, check_node_data, choose, positions
 
 
 class RelationGraph:
@@ -22,7 +22,8 @@ class RelationGraph:
     Parameters
     ----------
     X : array-like or scipy sparse array of shape (n_nodes, n_features)
-        Features of the nodes; or their kernel matrix (n_nodes, n_nodes) for a ranker with ``kernel="precomputed"``.
+        Features of the nodes; or their kernel matrix (n_nodes, n_nodes) for a ranker with ``kernel="precomputed"``; or
+        a list of texts, one a node, to be encoded by a `NodeTransformer`.
     Y : array-like or scipy sparse array of shape (n_nodes, n_objects)
         Relation values. NaN, or (sparse) an entry that is not stored, means not observed.
     objects : array-like of shape (n_objects, n_features), optional
@@ -284,16 +285,20 @@ class RelationGraph:
         if isinstance(index, tuple) and len(index) != 2:
             raise IndexError(f"a graph takes one index, or two for two domains, got {len(index)}")
         chosen = choose(rows, self.nodes)
-        if not self.is_two_domain:
-            if cols is not Ellipsis and not (isinstance(cols, slice) and cols == slice(None)):
-                raise IndexError("a single-domain graph takes one index, for its conditioning nodes and objects alike")
-            nodes = others = self.nodes.take(chosen)
-            relation = self.relation.take(chosen, chosen)
-        else:
-            chosen_objects = choose(cols, self.objects)
-            nodes, others = self.nodes.take(chosen), self.objects.take(chosen_objects)
-            relation = self.relation.take(chosen, chosen_objects)
-        # A subset keeps the scale of the whole: a few edges among probabilities need not show what they are.
+        if self.is_two_domain:
+            return self._cut(chosen, choose(cols, self.objects))
+        if cols is not Ellipsis and not (isinstance(cols, slice) and cols == slice(None)):
+            raise IndexError("a single-domain graph takes one index, for its conditioning nodes and objects alike")
+        return self._cut(chosen, chosen)
+
+    def _cut(self, rows: np.ndarray, cols: np.ndarray) -> RelationGraph:
+        """Some conditioning nodes and some objects, by position; a rectangle of a single domain reads as two."""
+        nodes = self.nodes.take(rows)
+        others = nodes if rows is cols and not self.is_two_domain else self.objects.take(cols)
+        return self._part(nodes, others, self.relation.take(rows, cols))
+
+    def _part(self, nodes: Nodes, others: Nodes, relation: Observations) -> RelationGraph:
+        # A part keeps the scale of the whole: a few edges among probabilities need not show what they are.
         scale = self.probabilities if self.is_two_domain else self.centre == 0.5
         return RelationGraph._of(nodes, others, relation, scale)
 
@@ -314,7 +319,7 @@ def _check_domains(X: Any, objects: Any, ids: Any, object_ids: Any) -> tuple[Nod
 
 
 def _check_nodes(X: Any, ids: Any, name: str, ids_name: str) -> Nodes:
-    base = check_features(X, name)
+    base = check_node_data(X, name)
     return Nodes(base, None, None if ids is None else check_ids(ids, base.shape[0], ids_name))
 
 

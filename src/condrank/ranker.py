@@ -126,6 +126,7 @@ class Ranker(BaseEstimator):
         if isinstance(queries, RelationGraph):
             if objects is not None:
                 raise ValueError("objects must be left out when queries is a RelationGraph, which has its own")
+            refuse_texts(queries)
             return self._sides(queries)
         first = Nodes(check_features(queries, "queries"))
         if objects is None:
@@ -144,10 +145,22 @@ def as_graph(X: Any, Y: Any) -> RelationGraph:
     if isinstance(X, RelationGraph):
         if Y is not None:
             raise ValueError("Y must be left out when X is a RelationGraph, which has its own relation")
+        refuse_texts(X)
         return X
     if Y is None:
         raise ValueError("Y is missing: pass the relation values between the nodes, or a RelationGraph as X")
-    return RelationGraph(X, Y)
+    graph = RelationGraph(X, Y)
+    refuse_texts(graph)
+    return graph
+
+
+def refuse_texts(graph: RelationGraph) -> None:
+    """A ranker needs numbers: say how texts become some."""
+    if graph.nodes.is_text or graph.objects.is_text:
+        raise ValueError(
+            "the nodes are texts, and a ranker needs features: encode them in a pipeline, for example "
+            "make_pipeline(NodeTransformer(TfidfVectorizer()), ranker)"
+        )
 
 
 def pooled_rank_loss(scorer: Scorer, queries: Nodes, objects: Nodes, truth: Observations) -> float:

@@ -10,6 +10,15 @@ from scipy import sparse
 from condrank.nodes.store import Nodes
 
 
+def check_node_data(X: Any, name: str) -> Any:
+    """Features; or texts, one a node, as a column of objects that a `NodeTransformer` encodes."""
+    if not sparse.issparse(X):
+        given = X if isinstance(X, list | tuple) else np.asarray(X).tolist() if np.ndim(X) == 1 else []
+        if len(given) and all(isinstance(one, str) for one in given):
+            return np.array(given, dtype=object)[:, None]
+    return check_features(X, name)
+
+
 def check_features(X: Any, name: str) -> Any:
     """A finite two-dimensional floating array; float32 and sparse input stay what they are, uncopied where possible."""
     if sparse.issparse(X):

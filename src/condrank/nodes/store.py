@@ -40,8 +40,13 @@ class Nodes:
 
     @property
     def dtype(self) -> np.dtype:
-        """Floating type of the base."""
-        return self.base.dtype
+        """Floating type of the base; that of texts once they are encoded."""
+        return np.dtype(np.float64) if self.is_text else self.base.dtype
+
+    @property
+    def is_text(self) -> bool:
+        """The nodes are texts that are not encoded yet."""
+        return self.base.dtype == object
 
     @property
     def rows(self) -> Any:
@@ -49,6 +54,11 @@ class Nodes:
         if self.index is None:
             return self.base
         return self.base[_as_slice(self.index)]
+
+    @property
+    def is_view(self) -> bool:
+        """Whether `rows` comes without a copy."""
+        return self.index is None or isinstance(_as_slice(self.index), slice)
 
     def take(self, index: np.ndarray) -> Nodes:
         """A subset; only the index is new."""

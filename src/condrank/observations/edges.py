@@ -130,6 +130,12 @@ class Edges:
         repeats = None if self.repeats is None else self.repeats[edge]
         return Edges(coo.row, coo.col, self.values[edge], self.weights[edge], number.shape, repeats)
 
+    def where(self, chosen: np.ndarray) -> Edges:
+        """The chosen ones of the distinct pairs, by a mask; the others are not observed."""
+        repeats = None if self.repeats is None else self.repeats[chosen]
+        sources, targets = self.sources[chosen], self.indices[chosen]
+        return Edges(sources, targets, self.values[chosen], self.weights[chosen], self.shape, repeats)
+
     def transpose(self) -> Edges:
         """Every edge turned round."""
         order = np.lexsort((self.sources, self.indices))

@@ -1,0 +1,20 @@
+"""Choosing and judging rankers: splits for the four settings, cross-validation, significance."""
+
+from condrank.model_selection.results import CrossValidation, SettingsComparison
+from condrank.model_selection.significance import Comparison, compare, compare_rankers
+from condrank.model_selection.similarity_search import SimilaritySearch
+from condrank.model_selection.splits import SettingShuffleSplit, SettingSplit
+from condrank.model_selection.validate import cross_validate, cross_validate_settings
+
+__all__ = [
+    "Comparison",
+    "CrossValidation",
+    "SettingShuffleSplit",
+    "SettingSplit",
+    "SettingsComparison",
+    "SimilaritySearch",
+    "compare",
+    "compare_rankers",
+    "cross_validate",
+    "cross_validate_settings",
+]

@@ -1,0 +1,192 @@
+"""Splits of a graph for the paper's four settings: what of a held-out edge was known in training.
+
+1. both its conditioning node and its object, only the edge is new;
+2. the objects, its conditioning node is new;
+3. the conditioning nodes, its object is new;
+4. neither: both nodes are new (cold start).
+
+Training graphs hold nothing of a held-out node: no row, no column, no kernel value. Every graph that a splitter gives
+shares the node data with the graph that was split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from math import prod
+from numbers import Integral
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    KFold,
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from condrank.graph import RelationGraph
+from condrank.model_selection._splitter import Fold, Splitter, listed, n_distinct, per_node
+from condrank.settings import check_count, check_number
+
+LEAVE_ONE_OUT = "leave-one-out"
+
+
+@dataclass(frozen=True, eq=False)
+class SettingSplit(Splitter):
+    """Folds of cross-validation for one of the four settings.
+
+    ``split(graph)`` gives training and test graphs. Of a single domain, nodes are held out in folds: a training graph
+    is the induced subgraph of the nodes kept, a test graph has (2) the held-out nodes as conditioning nodes and the
+    nodes kept as objects, (3) the other way round, (4) the held-out nodes as both. Of two domains, (2) rows, (3)
+    columns, or (4) both are held out, the last in n_splits × n_splits folds: each fold of rows with each fold of
+    columns, training on the other rows and other columns, so the edges between are in neither graph. In setting 1 the
+    nodes stay and observed edges are held out; the training graph then is a list of edges, also where the relation
+    was complete or factored (O(n²) memory).
+
+    Parameters
+    ----------
+    setting : {1, 2, 3, 4}
+        What is new in a test graph: 1 only the edge, 2 the conditioning node, 3 the object, 4 both.
+    n_splits : int or "leave-one-out"
+        Number of folds; or a fold for each node (each group; each pair in setting 1).
+    n_repeats : int
+        How often to fold, each time in another random order.
+    groups : array-like with an entry for each node, or dict from id to group, optional
+        Groups of nodes that are held out together (settings 2 to 4). An array may be for the nodes of the graph or for
+        those of the graph that it is a subset of, so that a splitter can be used again on a training graph. Two
+        domains: of the side that is held out; for setting 4 a pair, of ``graph.nodes`` and of ``graph.objects``.
+    stratify : array-like or dict, optional
+        Classes of the nodes, given likewise, that are spread evenly over the folds.
+    rank_by : {"outgoing", "incoming"}
+        As the ranker's: with "incoming" the conditioning nodes are the columns, so settings 2 and 3 change places.
+    both_directions : bool, optional
+        Setting 1: hold out both directions of a pair together, as one gives the other away. By default where the
+        graph is symmetric or reciprocal.
+    random_state : int, RandomState instance or None
+        For the order of the nodes; an int gives the same folds again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from condrank import RelationGraph
+    >>> from condrank.model_selection import SettingSplit
+    >>> graph = RelationGraph(np.eye(6), np.arange(36.0).reshape(6, 6))
+    >>> for train, test in SettingSplit(setting=2, n_splits=3, random_state=0).split(graph):
+    ...     print(train.shape, test.shape)
+    (4, 4) (2, 4)
+    (4, 4) (2, 4)
+    (4, 4) (2, 4)
+    """
+
+    _: KW_ONLY
+    n_repeats: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("n_repeats", self.n_repeats)
+        if self.n_splits == LEAVE_ONE_OUT:
+            if self.n_repeats > 1:
+                raise ValueError(
+                    f"n_repeats must be 1 to leave one out: every repeat is the same, got {self.n_repeats}"
+                )
+            if self.stratify is not None:
+                raise ValueError("stratify must be left out to leave one out: there is nothing to spread")
+        elif isinstance(self.n_splits, str) or check_count("n_splits", self.n_splits) < 2:
+            raise ValueError(
+                f"n_splits must be a whole number of at least 2 or {LEAVE_ONE_OUT!r}, got {self.n_splits!r}"
+            )
+
+    def get_n_splits(self, graph: RelationGraph | None = None) -> int:
+        """Number of folds in all; without a graph that of a single domain."""
+        if graph is None:
+            if self.n_splits == LEAVE_ONE_OUT:
+                raise ValueError("graph is needed to count the folds that leave one out")
+            return int(self.n_splits) * self.n_repeats
+        if self.setting == 1:
+            return self._n_folds(n_distinct(self._pairs(graph, listed(graph))), None) * self.n_repeats
+        if not graph.is_two_domain:
+            return self._n_folds(len(graph), per_node(self.groups, graph.nodes, "groups")) * self.n_repeats
+        held_out = zip(self._holds_out, graph.shape, self._per_domain("groups", graph), strict=True)
+        return prod(self._n_folds(n, groups) for held, n, groups in held_out if held) * self.n_repeats
+
+    def _n_folds(self, n: int, groups: np.ndarray | None) -> int:
+        units = n if groups is None else n_distinct(groups)
+        return units if self.n_splits == LEAVE_ONE_OUT else int(self.n_splits)
+
+    @property
+    def _n_rounds(self) -> int:
+        return self.n_repeats
+
+    def _folds(self, n: int, groups: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Iterable[Fold]:
+        n_units = n if groups is None else n_distinct(groups)
+        n_folds = self._n_folds(n, groups)
+        if n_units < max(2, n_folds):
+            what = "observed pairs" if self.setting == 1 else "nodes" if groups is None else "groups"
+            raise ValueError(f"n_splits={self.n_splits!r} needs at least {max(2, n_folds)} {what}, got {n_units}")
+        if self.n_splits == LEAVE_ONE_OUT:
+            folds = LeaveOneOut() if groups is None else LeaveOneGroupOut()
+        else:
+            kinds = {(0, 0): KFold, (0, 1): StratifiedKFold, (1, 0): GroupKFold, (1, 1): StratifiedGroupKFold}
+            kind = kinds[groups is not None, classes is not None]
+            folds = kind(n_folds, shuffle=True, random_state=seed)
+        return folds.split(np.empty(n), classes, groups)
+
+
+@dataclass(frozen=True, eq=False)
+class SettingShuffleSplit(Splitter):
+    """Random holdouts for one of the four settings; what is held out, and the parameters, as for `SettingSplit`.
+
+    Parameters
+    ----------
+    setting : {1, 2, 3, 4}
+        What is new in a test graph.
+    n_splits : int
+        Number of holdouts, independent of each other.
+    test_size : float or int
+        Share, or number, to hold out of the nodes (of both domains in setting 4 of two), of the groups, or of the
+        pairs in setting 1.
+    groups, stratify, rank_by, both_directions, random_state
+        As for `SettingSplit`, but either groups or stratify.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from condrank import RelationGraph
+    >>> from condrank.model_selection import SettingShuffleSplit
+    >>> graph = RelationGraph(np.eye(6), np.arange(36.0).reshape(6, 6))
+    >>> train, test = next(SettingShuffleSplit(groups=[0, 0, 0, 1, 1, 1], random_state=0).split(graph))
+    >>> train.shape, test.shape
+    ((3, 3), (3, 3))
+    """
+
+    n_splits: int = 1
+    _: KW_ONLY
+    test_size: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("n_splits", self.n_splits)
+        if isinstance(self.test_size, Integral):
+            check_count("test_size", self.test_size)
+        elif check_number("test_size", self.test_size, above=0.0) >= 1:
+            raise ValueError(f"test_size must be a share below 1, or a whole number, got {self.test_size!r}")
+        if self.groups is not None and self.stratify is not None:
+            raise ValueError("groups and stratify cannot be used together in a holdout; SettingSplit takes both")
+
+    def get_n_splits(self, graph: RelationGraph | None = None) -> int:
+        """Number of holdouts."""
+        return self.n_splits
+
+    @property
+    def _n_rounds(self) -> int:
+        return self.n_splits
+
+    def _folds(self, n: int, groups: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Iterable[Fold]:
+        kind = GroupShuffleSplit if groups is not None else ShuffleSplit if classes is None else StratifiedShuffleSplit
+        holdouts = kind(1, test_size=self.test_size, random_state=seed)
+        return ((np.sort(train), np.sort(test)) for train, test in holdouts.split(np.empty(n), classes, groups))

@@ -1,0 +1,213 @@
+"""Cross-validation of a ranker in one of the four settings, or in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from time import perf_counter
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+
+from condrank.graph import RelationGraph
+from condrank.metrics import MEASURES
+from condrank.model_selection._splitter import SETTINGS, Splitter
+from condrank.model_selection.folds import read_folds
+from condrank.model_selection.results import CrossValidation, SettingsComparison
+from condrank.ranker import NOTHING_TO_RANK
+from condrank.settings import check_choice
+
+Progress = Callable[[int, int | None], None]
+Measures = dict[str, Callable[..., Any]]
+
+
+def cross_validate(
+    ranker: Any,
+    graph: RelationGraph,
+    setting: int = 4,
+    *,
+    cv: Any = None,
+    scoring: Any = "rank_loss",
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> CrossValidation:
+    """Fit a clone of the ranker on the training graph of each fold, and measure it on the test graph.
+
+    Parameters
+    ----------
+    ranker : estimator
+        `ConditionalRanker`, a baseline, a pipeline or a search that ends in one: ``fit(graph)`` and
+        ``predict(graph)`` are called.
+    graph : RelationGraph
+        What is split.
+    setting : {1, 2, 3, 4}
+        What is new in a test graph, from the ranker's view of who conditions whom; see `SettingSplit`.
+    cv : int, splitter, or iterable of (training graph, test graph), optional
+        Number of folds, 5 by default, always the same ones, so that two rankers are measured on the same folds; or a
+        splitter, whose own setting then counts.
+    scoring : str, callable, or a list or dict of these
+        Names of `condrank.metrics.MEASURES`, or callables of ``(Y_true, Y_score)``; one that takes ``average=None``
+        as the measures do also gives the values of the conditioning nodes.
+    n_jobs : int, optional
+        Folds at a time, in threads: they share the node data, and the linear algebra runs outside the interpreter
+        lock.
+    progress : callable, optional
+        Called as ``progress(n_done, n_folds)`` after each fold; n_folds is None where ``cv`` cannot tell.
+
+    Returns
+    -------
+    CrossValidation
+        ``print`` shows it as a table.
+
+    Notes
+    -----
+    A fold's scores are held whole while it is measured: n_queries × n_objects of its test graph.
+
+    Examples
+    --------
+    >>> from condrank import ConditionalRanker
+    >>> from condrank.datasets import make_rock_paper_scissors
+    >>> from condrank.model_selection import cross_validate
+    >>> train, _ = make_rock_paper_scissors(1.0, n_players=40, n_games=400, random_state=0)
+    >>> result = cross_validate(ConditionalRanker(relation="reciprocal", kernel="rbf"), train, setting=1)
+    >>> result.scores["rank_loss"].shape
+    (5,)
+    """
+    if not isinstance(graph, RelationGraph):
+        raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
+    check_choice("setting", setting, SETTINGS)
+    measures, model = _read_scoring(scoring), _innermost(ranker)
+    rank_by = getattr(model, "rank_by", "outgoing")
+    folds, n_folds, setting_used = read_folds(cv, graph, model, setting)
+    run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    parts = []
+    for part in run(delayed(_one_fold)(clone(ranker), train, test, measures, rank_by) for train, test in folds):
+        parts.append(part)
+        if progress is not None:
+            progress(len(parts), n_folds)
+    if not parts:
+        raise ValueError("cv has no folds")
+    return _put_together(parts, tuple(measures), setting_used)
+
+
+def cross_validate_settings(
+    ranker: Any,
+    graph: RelationGraph,
+    settings: Iterable[int] = SETTINGS,
+    *,
+    cv: Any = None,
+    scoring: Any = "rank_loss",
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> SettingsComparison:
+    """Cross-validate in several settings; ``print`` shows them as one table.
+
+    Parameters are those of `cross_validate`. A splitter given as ``cv`` is used with each setting in turn, in setting 1
+    without its groups and classes, which are of nodes.
+    """
+    if cv is not None and not isinstance(cv, int | Splitter):
+        raise ValueError(f"cv must be a number of folds or a splitter, to be used in each setting, got {cv!r}")
+    settings = list(settings)
+    for setting in settings:
+        check_choice("settings", setting, SETTINGS)
+    results = {}
+    for setting in settings:
+        folds = cv
+        if isinstance(cv, Splitter):
+            folds = replace(cv, setting=setting, **({"groups": None, "stratify": None} if setting == 1 else {}))
+        results[setting] = cross_validate(
+            ranker, graph, setting, cv=folds, scoring=scoring, n_jobs=n_jobs, progress=progress
+        )
+    return SettingsComparison(results)
+
+
+def _read_scoring(scoring: Any) -> Measures:
+    """Measures by name."""
+    if isinstance(scoring, Mapping):
+        return {name: _measure(one) for name, one in scoring.items()}
+    chosen = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
+    if not chosen:
+        raise ValueError("scoring must name at least one measure, got none")
+    return {one if isinstance(one, str) else getattr(one, "__name__", repr(one)): _measure(one) for one in chosen}
+
+
+def _measure(given: Any) -> Callable[..., Any]:
+    if callable(given):
+        return given
+    check_choice("scoring", given, tuple(MEASURES))
+    return MEASURES[given]
+
+
+def _innermost(ranker: Any) -> Any:
+    """The ranker within pipelines and searches."""
+    while True:
+        if hasattr(ranker, "steps"):
+            ranker = ranker.steps[-1][1]
+        elif hasattr(ranker, "estimator"):
+            ranker = ranker.estimator
+        else:
+            return ranker
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """What one fold gives: a value and the queries' values for each measure."""
+
+    values: list[float]
+    by_query: list[np.ndarray]
+    names: np.ndarray
+    key: int
+    fit_time: float
+    score_time: float
+
+
+def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: Measures, rank_by: str) -> _Fold:
+    start = perf_counter()
+    ranker.fit(train)
+    fitted = perf_counter()
+    relation, queries, objects = test.relation, test.nodes, test.objects
+    if rank_by == "incoming":
+        relation, queries, objects = relation.transpose(), objects, queries
+    truth, scores = relation.to_dense(), ranker.predict(test)
+    values, by_query = [], []
+    rankable = np.nanmax(truth, axis=1, initial=-np.inf) > np.nanmin(truth, axis=1, initial=np.inf)
+    for measure in measures.values():
+        # A fold in which no query has anything to rank says nothing; the others may.
+        values.append(float(measure(truth, scores)) if rankable.any() else np.nan)
+        by_query.append(_of_queries(measure, truth, scores))
+    key = crc32(np.isnan(truth).tobytes())
+    for nodes in (queries, objects):
+        key = crc32(np.ascontiguousarray(nodes.positions, dtype=np.int64).tobytes(), key)
+    names = queries.positions if queries.ids is None else queries.ids
+    return _Fold(values, by_query, names, key, fitted - start, perf_counter() - fitted)
+
+
+def _of_queries(measure: Callable[..., Any], truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """The measure of each conditioning node; NaN for a callable that has no such thing."""
+    if "average" in signature(measure).parameters:
+        return np.asarray(measure(truth, scores, average=None), dtype=np.float64)
+    return np.full(len(truth), np.nan)
+
+
+def _put_together(parts: list[_Fold], names: tuple[str, ...], setting: int | None) -> CrossValidation:
+    scores = {name: np.array([part.values[i] for part in parts]) for i, name in enumerate(names)}
+    if all(np.isnan(values).all() for values in scores.values()):
+        raise ValueError(f"{NOTHING_TO_RANK} in any fold; take fewer folds, so that each holds out more")
+    queries = {
+        "fold": np.repeat(np.arange(len(parts)), [len(part.names) for part in parts]),
+        "query": np.concatenate([part.names for part in parts]),
+    }
+    for i, name in enumerate(names):
+        queries[name] = np.concatenate([part.by_query[i] for part in parts])
+    return CrossValidation(
+        setting=setting,
+        scores=scores,
+        queries=queries,
+        fit_times=np.array([part.fit_time for part in parts]),
+        score_times=np.array([part.score_time for part in parts]),
+        fold_keys=np.array([part.key for part in parts]),
+    )
