@@ -1,0 +1,87 @@
+"""Cross-validation without refitting: whole paths of λ against one fit, and how exact they are against retraining."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from benchmarks import data
+from benchmarks.harness import Row, measure, suite
+from condrank import ConditionalRanker, RelationGraph
+from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+
+SHORTCUTS = {"query": LeaveQueryOut, "node": LeaveNodeOut, "edge": LeaveEdgeOut}
+PATH = np.logspace(-4, 4, 20)
+# The bars: every row left out at 20 λ, and every node at one, within three fits.
+BARS = {"query": 3.0, "node": 3.0}
+EXACT = 1e-8
+
+
+def twins() -> ModuleType:
+    """The naive twins of the tests, which really take rows, nodes and edges out."""
+    folder = str(Path(__file__).resolve().parent.parent / "tests")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module("reference_shortcuts")
+    finally:
+        sys.path.remove(folder)
+
+
+def worst_error(what: str, relation: str, loss: str, n: int) -> float:
+    """Largest error relative to the largest score of retrained models, over kernels (one singular) and λ."""
+    naive, worst = twins(), 0.0
+    for width, kernel in ((3, "rbf"), (3, "linear")):
+        X = data.nodes(n, width)
+        Y = np.random.default_rng(4).normal(size=(n, n))
+        graph = RelationGraph(X, Y + data.SIGN[relation] * Y.T, probabilities=False)
+        ranker = ConditionalRanker(relation, loss, kernel=kernel).fit(graph)
+        K = ranker._system.rows.similarity(None, None)
+        labels = graph.relation.to_dense()
+        for share in (1e-6, 1e-3, 1.0, 1e3):
+            alpha = share * np.linalg.eigvalsh(K)[-1] ** 2
+            found = SHORTCUTS[what](ranker._system, graph.relation).scores(alpha)
+            exact = getattr(naive, f"leave_{what}_out")(K, labels, alpha, relation=relation, loss=loss)
+            worst = max(worst, float(np.abs(found - exact).max() / max(np.abs(exact).max(), 1e-300)))
+    return worst
+
+
+@suite("Cross-validation without refitting")
+def shortcuts(quick: bool) -> list[Row]:
+    """Six models, RBF kernel, everything included beside the fit whose factorisation is used. Floor: one fit.
+    Leave-query-out and leave-edge-out at 20 λ from 10⁻⁴ to 10⁴, leave-node-out at λ = 1. Errors are against retraining
+    on few nodes, RBF and linear kernel, λ from 10⁻⁶ to 10³ of the edge kernel's largest eigenvalue.
+    """
+    n, few, count = (80, 4, 2) if quick else (1000, 6, 20)
+    rows = []
+    alphas = PATH[:: len(PATH) // count]
+    for relation, loss in data.MODELS:
+        graph = data.complete(n, 20, relation)
+        ranker = ConditionalRanker(relation, loss, 0.1, kernel="rbf")
+        floor = measure({"fit": lambda r=ranker, g=graph: r.fit(g)}, 3)["fit"]
+        for what, shortcut in SHORTCUTS.items():
+            tried = [1.0] if what == "node" else list(alphas)
+            # The pairs of W = ±Wᵀ take many products for a λ: a few λ stand for all.
+            slow = what == "edge" and relation != "ordinary"
+            timed = tried[:: max(1, len(tried) // 2)] if slow else tried
+
+            def job(shortcut=shortcut, timed=timed, ranker=ranker, graph=graph) -> None:
+                held_out = shortcut(ranker._system, graph.relation)
+                for alpha in timed:
+                    held_out.scores(alpha)
+
+            repeats = 1 if slow else 3
+            times = measure({"fit": lambda r=ranker, g=graph: r.fit(g), what: job}, repeats)
+            floor = min(floor, times["fit"])
+            seconds = times[what] * len(tried) / len(timed)
+            note = f"{len(timed)} λ measured" if slow else ""
+            name = f"{what} out, {len(tried)} λ, {relation} {loss}"
+            rows.append(Row(name, f"n={n:,}", seconds, floor, BARS.get(what), note=note))
+    for relation, loss in data.MODELS:
+        for what in SHORTCUTS:
+            error = worst_error(what, relation, loss, few)
+            rows.append(Row(f"error, {what} out, {relation} {loss}", f"n={few}", error, None, EXACT, unit="error"))
+    return rows

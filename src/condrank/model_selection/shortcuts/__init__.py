@@ -1,0 +1,13 @@
+"""Cross-validation without refitting: exact scores of models that were not shown a row, a node or an edge.
+
+All rest on one rule of linear smoothers. With K̄ the edge kernel over all ordered pairs, R = (K̄ + λ)⁻¹ (for the ranking
+loss, projected past each row's free offset) and S the pairs left out, the residuals y - f of the model without S are
+[R_SS]⁻¹ (R y)_S. In the eigenbasis of the node kernel R is diagonal, or nearly so.
+"""
+
+from condrank.model_selection.shortcuts.leave_edge_out import LeaveEdgeOut
+from condrank.model_selection.shortcuts.leave_node_out import LeaveNodeOut
+from condrank.model_selection.shortcuts.leave_query_out import LeaveQueryOut
+from condrank.model_selection.shortcuts.two_step import TwoStepShortcuts
+
+__all__ = ["LeaveEdgeOut", "LeaveNodeOut", "LeaveQueryOut", "TwoStepShortcuts"]

@@ -1,0 +1,85 @@
+"""The damping λ/(s gᵀ + λ) of residuals in the eigenbasis, as a thin product: it is smooth in log s and log g."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Damping:
+    """Λ = λ/(s gᵀ + λ) ≈ left @ right, to working precision relative to each sum that is made with it.
+
+    With a = s/c and b = g c/λ, (1 + a)(1 + b)Λ = (1 + a)(1 + b)/(1 + ab) is analytic in log b in the strip |Im| < π
+    and is interpolated at Chebyshev points of log b: some six a unit of the range. As Λ ≥ 1/((1 + a)(1 + b)), sums of
+    Λ with positive weights keep their relative precision however small they are, up to a factor max(a, b).
+
+    Parameters
+    ----------
+    s, g : ndarray of shapes (r,) and (r',)
+        Eigenvalues, not negative; zeros stand for directions outside the span.
+    alpha : float
+        λ.
+    """
+
+    def __init__(self, s: np.ndarray, g: np.ndarray, alpha: float):
+        self.s, self.g, self.alpha = s, g, alpha
+        self.left, self.right = self._factors()
+
+    def dense(self, rows: slice = slice(None)) -> np.ndarray:
+        """Λ itself, or a block of its rows."""
+        D = np.multiply.outer(self.s[rows], self.g)
+        D += self.alpha
+        return np.divide(self.alpha, D, out=D)
+
+    def __call__(self, X: np.ndarray) -> np.ndarray:
+        """X Λ for X (k, r)."""
+        return X @ self.left if self.right is None else (X @ self.left) @ self.right
+
+    def before(self, X: np.ndarray) -> np.ndarray:
+        """Λ X for X (r', k)."""
+        return self.left @ (X if self.right is None else self.right @ X)
+
+    def symmetric(self) -> tuple[np.ndarray, np.ndarray]:
+        """Λ = W diag(ε) Wᵀ for s = g, with as few columns as working precision needs. O(r²p)."""
+        c = 1 + self.s / float(np.sqrt(self.alpha))
+        scaled = self.dense() * c
+        scaled *= c[:, None]
+        if self.right is None:
+            values, W = np.linalg.eigh(scaled)
+        else:
+            Q, _ = np.linalg.qr(self.left * c[:, None])
+            values, core = np.linalg.eigh(Q.T @ (scaled @ Q))
+            W = Q @ core
+        kept = np.abs(values) > 2 * np.finfo(values.dtype).eps * np.abs(values).max()
+        return W[:, kept] / c[:, None], values[kept]
+
+    def _factors(self) -> tuple[np.ndarray, np.ndarray | None]:
+        s, g, alpha, dtype = self.s, self.g, self.alpha, self.s.dtype
+        eps = float(np.finfo(dtype).eps)
+        c = float(np.sqrt(alpha * s.max() / g.max()))
+        a, b = s / c, g * (c / alpha)
+        # Below this b, Λ is one to working precision: a point of its own, at b = 0.
+        none = b < eps / 10 / a.max()
+        low, high = (float(np.log(end)) for end in (b[~none].min(initial=b.max()), b.max()))
+        half = max((high - low) / 2, 1e-3)
+        rho = (np.pi + np.hypot(np.pi, half)) / half
+        n_points = int(np.ceil(-np.log(eps / 20) / np.log(rho))) + 1
+        if 2 * n_points > len(g) or none.all():
+            return self.dense(), None
+        angles = np.cos(np.pi * np.arange(n_points) / (n_points - 1))
+        points = (high + low) / 2 + half * angles
+        b_points = np.exp(points)
+        left = (1 + b_points) / (1 + np.multiply.outer(a, b_points))
+        weights = np.where(np.arange(n_points) % 2, -1.0, 1.0)
+        weights[[0, -1]] /= 2
+        x = np.log(np.where(none, b.max(), b).astype(np.float64))
+        gap = x - points[:, None]
+        hit = gap == 0
+        gap[hit] = 1
+        right = weights[:, None] / gap
+        right[:, hit.any(axis=0)] = hit[:, hit.any(axis=0)]
+        right /= right.sum(axis=0)
+        if none.any():
+            left = np.column_stack([left, np.ones_like(a)])
+            right = np.vstack([np.where(none, 0, right), none])
+        right /= 1 + b
+        return left.astype(dtype, copy=False), right.astype(dtype, copy=False)

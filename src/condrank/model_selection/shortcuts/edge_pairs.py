@@ -1,0 +1,148 @@
+"""Leave both directions of an edge out of a symmetric or reciprocal relation: one small system a pair of nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condrank.model_selection.shortcuts.basis import Basis, complete_basis
+from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.offsets import deflated
+
+
+class EdgePairs:
+    """Scores of a single domain's pairs, W = s Wᵀ.
+
+    Residuals x at (i, j) and y at (j, i) enter as p = x + s y and q = x - s y. With R1 = U² Λ U²ᵀ,
+    M_ij = Σ Λ_kl U_ik U_jk U_il U_jl and Λ = Σ ε w wᵀ, M = Σ ε (U diag(w) Uᵀ)², one product for each term:
+
+        regression    p = 2 (λRY)_ij / (R1 + s M)
+        ranking       (½ [R1 + s M, 0; 0, 1] - [gᵀT⁻¹g']) [p; q] = [parts of λRY within and outside the relation]
+
+    where g, g' run over ½(u_i κ_j + s u_j κ_i) and ½(u_i - s u_j), κ = Λ(uβ), and T⁻¹ is diagonal plus thin, too.
+
+    Parameters
+    ----------
+    basis : Basis
+        Eigenvectors of the node kernel; completed to n of them, as any pair's complement is another one.
+    Y : ndarray of shape (n, n)
+        Labels.
+    sign : {1, -1}
+        Of the relation.
+    ranking : bool
+        Rows have free offsets.
+    """
+
+    def __init__(self, basis: Basis, Y: np.ndarray, sign: int, ranking: bool):
+        self.U, self.sigma = complete_basis(basis)
+        self.U2 = self.U * self.U
+        self.Y, self.sign, self.ranking = Y, sign, ranking
+        self.sums = self.U.sum(axis=0)
+        self.inner = self.U.T @ (Y @ self.U)
+        self.within = (self.inner + sign * self.inner.T) / 2
+
+    def scores(self, alpha: float) -> np.ndarray:
+        """Entry (i, j) by the model without (i, j) and (j, i), (n, n)."""
+        damping = Damping(self.sigma, self.sigma, alpha)
+        W, values = damping.symmetric()
+        dense = damping.dense()
+        UW = self.U2 @ W
+        R1 = (UW * values) @ UW.T
+        M = np.zeros_like(R1)
+        for w, value in zip(W.T, values, strict=True):
+            square = (self.U * w) @ self.U.T
+            square *= square
+            square *= value
+            M += square
+        own = R1 + self.sign * M
+        # On the diagonal p = 2x, and both directions are the same one.
+        np.einsum("ii->i", own)[:] = 2 * R1.diagonal() if self.sign > 0 else 1.0
+        out = self._ranking(dense, W, values, own) if self.ranking else self._regression(dense, own)
+        if self.sign < 0:
+            np.fill_diagonal(out, 0)
+        return out
+
+    def _regression(self, dense: np.ndarray, own: np.ndarray) -> np.ndarray:
+        residual = (self.U @ (dense * self.within)) @ self.U.T
+        np.einsum("ii->i", residual)[:] *= 2
+        residual /= own
+        return (self.Y + self.sign * self.Y.T) / 2 - residual
+
+    def _ranking(self, dense: np.ndarray, W: np.ndarray, values: np.ndarray, own: np.ndarray) -> np.ndarray:
+        U, beta, s = self.U, self.sums, self.sign
+        diagonal, thin, weights = self._offset_inverse(W, values)
+
+        def offsets(f: np.ndarray) -> np.ndarray:
+            return diagonal * f + thin @ (weights * (thin.T @ f))
+
+        sums = U.T @ (self.Y.sum(axis=1) - s * self.Y.sum(axis=0)) / 2 + (dense * self.within) @ beta
+        o_inner = offsets(sums)
+        shift = np.multiply.outer(o_inner, beta)
+        within = self.within - (shift + s * shift.T) / 2
+        o = U @ o_inner
+        inner = (U @ (dense * within)) @ U.T
+        left = self.Y - o[:, None]
+        outer = (left - s * left.T) / 2
+
+        kappa = (U * beta) @ dense
+        pairs = _Products(U, self.U2, kappa, diagonal, thin, weights)
+        pp = (pairs.XX + pairs.XX.T + 2 * s * pairs.XXt) / 4
+        pq = (pairs.Xi - pairs.Xi.T - s * pairs.Xj + s * pairs.Xj.T) / 4
+        loops = pairs.uu.diagonal()
+        qq = (loops[:, None] + loops - 2 * s * pairs.uu) / 4
+        a, d = own / 2 - pp, 0.5 - qq
+        n_own = np.arange(len(U))
+        # A loop has p = 2x and no second direction.
+        a[n_own, n_own] = (own.diagonal() / 2 - pairs.XX.diagonal()) / 2 if s > 0 else 1.0
+        pq[n_own, n_own], d[n_own, n_own] = 0.0, 1.0
+        determinant = a * d - pq * pq
+        p, q = (d * inner + pq * outer) / determinant, (a * outer + pq * inner) / determinant
+        change = p * (pairs.Xi + s * pairs.Xj.T) / 2 + q * (loops[:, None] - s * pairs.uu) / 2
+        change[n_own, n_own] = p.diagonal() / 2 * pairs.Xi.diagonal()
+        return left - (p + q) / 2 + change
+
+    def _offset_inverse(self, W: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """T⁻¹ = diag + thin diag(weights) thinᵀ, in the form of `Offsets`."""
+        n, beta, s = len(self.U), self.sums, self.sign
+        tau = W @ (values * (W.T @ beta**2))
+        diagonal = 2 / (n + tau)
+        scaled = (beta[:, None] * W) * np.sqrt(np.abs(values))
+        # (2s sign(ε) + VᵀΔV)⁻¹ with V = βW√|ε|
+        core = scaled.T @ (diagonal[:, None] * scaled)
+        np.einsum("ii->i", core)[:] += 2 * s * np.sign(values)
+        weights, turn = np.linalg.eigh(core)
+        thin = (diagonal[:, None] * scaled) @ turn
+        v = tau * beta
+        Bv = diagonal * v - thin @ ((thin.T @ v) / weights)
+        z, gap = deflated(beta, Bv, n, s)
+        weights = np.append(-1 / weights, 0.5 * s / gap).astype(z.dtype)
+        return diagonal, np.column_stack([thin, z]), weights
+
+
+class _Products:
+    """Products with J = T⁻¹ for all pairs, with X = u_i κ_j and Xt that of the pair turned round.
+
+    XX = XᵀJX, XXt = XᵀJXt, Xi = u_iᵀJX, Xj = u_jᵀJX, uu = u_iᵀJu_j; J = diag(diagonal) + thin diag(weights) thinᵀ.
+    """
+
+    def __init__(
+        self,
+        U: np.ndarray,
+        U2: np.ndarray,
+        kappa: np.ndarray,
+        diagonal: np.ndarray,
+        thin: np.ndarray,
+        weights: np.ndarray,
+    ):
+        self.XX = U2 @ (diagonal * kappa**2).T
+        Uk = U * kappa
+        self.XXt = (Uk * diagonal) @ Uk.T
+        self.Xi = U2 @ (diagonal * kappa).T
+        self.Xj = (U * diagonal) @ Uk.T
+        at = U @ thin
+        self.uu = (U * diagonal) @ U.T + (at * weights) @ at.T
+        for column, along, weight in zip(thin.T, at.T, weights, strict=True):
+            A = (U * column) @ kappa.T
+            self.XX += weight * A * A
+            self.XXt += weight * A * A.T
+            self.Xi += weight * along[:, None] * A
+            self.Xj += weight * A * along

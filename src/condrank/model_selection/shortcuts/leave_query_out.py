@@ -1,0 +1,114 @@
+"""Leave one conditioning node's row out, its node staying as an object: exact scores without refitting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condrank._blocks import CACHED, in_threads, row_blocks
+from condrank.model_selection.shortcuts.basis import Basis, centred_basis
+from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.labels import SquareLabels, corrections
+from condrank.model_selection.shortcuts.residuals import RowSystems
+from condrank.observations import Complete, Factored
+from condrank.solvers.closed_form import ClosedForm
+
+
+class LeaveQueryOut:
+    """Scores of every row i by the model to which row i was not shown.
+
+    Parameters
+    ----------
+    system : ClosedForm
+        The complete graph in coordinates: relation, loss and eigendecomposition.
+    observed : Complete or Factored of shape (n, m)
+        Its labels, conditioning nodes as rows; probabilities less their centre.
+    prior_weight : float
+        τ of the similarity prior.
+
+    Attributes
+    ----------
+    n_iter, n_direct : int
+        As for `LeaveNodeOut`; zero for the ordinary relation, which needs no iteration.
+
+    Notes
+    -----
+    Ordinary relation: two matrix products for a λ; the ranking loss takes one more eigendecomposition, once.
+    Symmetric and reciprocal: a system for each row, iterated with thin products.
+    """
+
+    def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
+        self.relation, self.ranking = system.relation, system.loss == "ranking"
+        Y, self.prior = corrections(system, observed, prior_weight)
+        self.basis = Basis(system.rows)
+        self.n_iter = self.n_direct = 0
+        if self.relation.sign:
+            self.labels = SquareLabels(self.basis, Y)
+            return
+        objects = self.basis if system.cols is system.rows else Basis(system.cols)
+        # The ranking loss is regression with the kernel CKC of objects, but for the mean of each row's scores.
+        if self.ranking:
+            self.V, self.g, self.means = centred_basis(objects)
+        else:
+            self.V, self.g = objects.U, objects.sigma
+        self.rows = Y @ self.V
+        self.inner = self.basis.U.T @ self.rows
+        self.outside = None if self.basis.full else self.rows - self.basis.U @ self.inner
+
+    def scores(self, alpha: float) -> np.ndarray:
+        """Row i by the model that was not shown row i, (n, m)."""
+        out = self._coupled(alpha) if self.relation.sign else self._ordinary(alpha)
+        if self.prior is not None:
+            out += self.prior
+        return out
+
+    def _ordinary(self, alpha: float) -> np.ndarray:
+        """F = [YV - (U(Λ∘UᵀYV) + outside)/(U²Λ + ω)] Vᵀ, Λ = λ/(s gᵀ + λ)."""
+        U, s, g = self.basis.U, self.basis.sigma, self.g
+        if not len(g):
+            return np.zeros((len(U), len(self.V)), dtype=U.dtype)
+        # For large λ from the fit's side, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ: each form cancels where the
+        # other does not.
+        large = alpha > s[-1] * g[-1]
+        weighted = np.empty_like(self.inner)
+
+        def weigh(block: slice) -> None:
+            D = np.multiply.outer(s[block], g)
+            weight = D / (D + alpha) if large else alpha / (D + alpha)
+            np.multiply(weight, self.inner[block], out=weighted[block])
+
+        in_threads(weigh, row_blocks(*weighted.shape, budget=CACHED))
+        F = U @ weighted
+        if large:
+            h = (U * U) @ (np.multiply.outer(s, g) / (np.multiply.outer(s, g) + alpha))
+            F -= h * self.rows
+            F /= 1 - h
+        else:
+            t = Damping(s, g, alpha)(U * U)
+
+            def divide(block: slice) -> None:
+                part = F[block]
+                if self.outside is not None:
+                    part += self.outside[block]
+                    t[block] += self.basis.outside[block, None]
+                part /= t[block]
+                np.subtract(self.rows[block], part, out=part)
+
+            in_threads(divide, row_blocks(*F.shape, budget=CACHED))
+        out = F @ self.V.T
+        if self.ranking:
+            out += ((F / g) @ self.means)[:, None]
+        return out
+
+    def _coupled(self, alpha: float) -> np.ndarray:
+        wide, rank = self.labels.wide, self.labels.wide.rank
+        systems = RowSystems(wide, self.relation.sign, self.ranking, alpha)
+        given = self.labels.damped(systems, self.relation.sign)
+        x = systems.row(given.inner + given.outer)
+        self.n_iter, self.n_direct = systems.n_iter, systems.n_direct
+        F = given.rows[:, :rank] - x[:, :rank]
+        if self.ranking:
+            F += np.multiply.outer(systems.taken_off(x, x), self.basis.sums)
+        out = F @ self.basis.U.T
+        if self.relation.sign < 0:
+            np.fill_diagonal(out, 0)
+        return out
