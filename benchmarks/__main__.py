@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 
 from benchmarks.harness import SUITES
-from benchmarks.report import Outcome, machine, show, write
+from benchmarks.report import Outcome, show, write
+from experiments.tables import machine
 
 STORIES = (
     "complete",
@@ -25,6 +26,8 @@ STORIES = (
     "large",
     "products",
     "logistic",
+    "selection",
+    "shortcuts",
 )
 OUTPUT = Path("docs/benchmarks")
 

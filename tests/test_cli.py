@@ -78,7 +78,7 @@ def test_output_that_cannot_be_made_fails_in_one_line_before_any_work(tmp_path, 
 
 
 def test_picture_that_cannot_be_written_fails_in_one_line(tmp_path, ready):
-    (tmp_path / cli.PICTURE).mkdir()
+    (tmp_path / cli.demo.PICTURE).mkdir()
     run = runner.invoke(cli.app, ["demo", "--output", str(tmp_path)])
     assert run.exit_code == 1
     assert run.stderr.count("\n") == 1
@@ -87,20 +87,20 @@ def test_picture_that_cannot_be_written_fails_in_one_line(tmp_path, ready):
 def test_demo_tells_its_story_and_writes_the_picture(tmp_path, ready, result):
     run = runner.invoke(cli.app, ["demo", "--output", str(tmp_path / "new")])
     assert run.exit_code == 0, run.output
-    assert (tmp_path / "new" / cli.PICTURE).read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "new" / cli.demo.PICTURE).read_bytes().startswith(b"\x89PNG")
     for expected in (
         "Rock-paper-scissors",
         "Handwritten digits",
-        cli.PICTURE,
+        cli.demo.PICTURE,
         "random order",
         result.games.ranked.query,
     ):
         assert expected in run.stdout.replace("\n", "") or expected in run.stdout
-    assert max(map(len, run.stdout.replace(str(tmp_path / "new" / cli.PICTURE), "").splitlines())) <= 80
+    assert max(map(len, run.stdout.replace(str(tmp_path / "new" / cli.demo.PICTURE), "").splitlines())) <= 80
 
 
 def test_demo_code_runs():
-    run = subprocess.run([sys.executable, "-c", cli.EXAMPLE], capture_output=True, encoding="utf-8")
+    run = subprocess.run([sys.executable, "-c", cli.demo.EXAMPLE], capture_output=True, encoding="utf-8")
     assert run.returncode == 0, run.stderr
     assert run.stdout.startswith("digit")
 
@@ -109,7 +109,7 @@ def test_json_is_all_of_stdout(tmp_path, ready, result):
     run = runner.invoke(cli.app, ["demo", "--json", "--output", str(tmp_path)])
     assert run.exit_code == 0, run.output
     found = json.loads(run.stdout)
-    assert found["picture"] == str(tmp_path / cli.PICTURE)
+    assert found["picture"] == str(tmp_path / cli.demo.PICTURE)
     for name, task in (("rock_paper_scissors", result.games), ("digits", result.digits)):
         models = found[name]["models"]
         assert [model["rank_loss"] for model in models] == [model.rank_loss for model in task.models]
@@ -136,16 +136,18 @@ def test_rankings_are_of_unseen_nodes_best_first(result):
         np.testing.assert_array_equal(ranked.truth, task.truth[ranked.position, ranked.indices])
 
 
-def test_alpha_is_chosen_without_the_test_nodes(monkeypatch):
+def test_alpha_is_chosen_without_the_test_nodes():
     # The same choice whatever the test graph holds: it is never asked.
     train, _ = demo.make_digits_task(90, 1, random_state=0)
-    ranker = demo.ConditionalRanker(relation="symmetric", **demo.DIGITS_KERNEL)
+    ranker = demo.ConditionalRankerCV(
+        demo.DIGITS_ALPHAS, demo.digits_split(train), relation="symmetric", **demo.DIGITS_KERNEL
+    )
     held_out = train[60:]
     losses = {}
     for alpha in demo.DIGITS_ALPHAS:
         fitted = demo.ConditionalRanker(relation="symmetric", alpha=alpha, **demo.DIGITS_KERNEL).fit(train[:60])
         losses[alpha] = 1 - fitted.score(held_out)
-    assert demo.choose_alpha(ranker, train) == min(losses, key=losses.__getitem__)
+    assert ranker.fit(train).alpha_ == min(losses, key=losses.__getitem__)
 
 
 def test_demo_works_through_pipes_in_time(tmp_path):
@@ -154,7 +156,7 @@ def test_demo_works_through_pipes_in_time(tmp_path):
     assert run.returncode == 0, run.stderr
     assert run.stderr == ""
     assert "\x1b" not in run.stdout
-    assert (tmp_path / cli.PICTURE).exists()
+    assert (tmp_path / cli.demo.PICTURE).exists()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
 from condrank.nodes.exact import residual_energy
+from condrank.nodes.similarity import NodeSimilarity
 
 rng = np.random.default_rng(0)
 WIDE, TALL, NEW_WIDE, NEW_TALL = (rng.normal(size=shape) for shape in ((6, 9), (9, 3), (4, 9), (4, 3)))
@@ -190,3 +191,16 @@ def test_subsets_of_nodes_share_their_base():
     assert part.block(slice(1, 3)).ids.tolist() == ["e", "f"]
     np.testing.assert_array_equal(nodes.take(np.array([5, 4])).rows, TALL[[5, 4]])
     assert len(nodes.take(np.array([], dtype=int)).rows) == 0
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf", "laplacian"])
+def test_kernel_of_a_scattered_subset_in_blocks(name, monkeypatch):
+    """Features of a subset are copied a few rows at a time; the kernel is the same."""
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    nodes, others = Nodes(X).take(np.arange(0, 40, 2)), Nodes(X).take(np.arange(1, 40, 3))
+    kernel = NodeKernel(name, gamma=0.3)
+    monkeypatch.setattr("condrank.nodes.similarity.COPIED", 15)  # three rows
+    one = NodeSimilarity(kernel, nodes)
+    K = one.training_kernel()
+    np.testing.assert_allclose(K, kernel(X[::2]), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(one.similarity(others, None), kernel(X[1::3], X[::2]), rtol=1e-12, atol=1e-14)

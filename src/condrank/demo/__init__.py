@@ -12,7 +12,7 @@ kernel width γ, the sizes, and how digits are left out. Numbers of another seed
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -29,6 +29,8 @@ from condrank.estimators import ConditionalRanker
 from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
 from condrank.metrics import rank_loss
+from condrank.model_selection import SettingSplit
+from condrank.model_selection.search import ConditionalRankerCV
 
 __all__ = ["DemoResult", "Task", "UnseenClasses", "count_steps", "run_demo"]
 
@@ -65,6 +67,7 @@ def run_demo(seed: int = 0, step: Step = lambda _: None) -> DemoResult:
     with threadpool_limits(1), warnings.catch_warnings():
         # The wrong relation is fitted on purpose, to show what it costs.
         warnings.simplefilter("ignore", RelationWarning)
+        warnings.filterwarnings("ignore", message="the best λ")  # for the wrong relation any λ is as bad
         return DemoResult(seed, play_games(seed, step), rank_digits(seed, step), leave_out_classes(seed, step))
 
 
@@ -112,9 +115,8 @@ def rank_digits(seed: int, step: Step) -> Task:
     models = []
     for relation, loss in SIX_MODELS:
         step(f"digits, {relation} {loss}")
-        ranker = ConditionalRanker(relation=relation, loss=loss, **DIGITS_KERNEL)
-        ranker.set_params(alpha=choose_alpha(ranker, train)).fit(train)
-        models.append(ModelResult(relation, loss, ranker.alpha, 1 - ranker.score(test)))
+        ranker = _choose(DIGITS_ALPHAS, digits_split(train), relation=relation, loss=loss).fit(train)
+        models.append(ModelResult(relation, loss, ranker.alpha_, 1 - ranker.score(test)))
     chosen = _pick(models, "symmetric", "ranking")
     ranker = ConditionalRanker(relation="symmetric", loss="ranking", alpha=chosen.alpha, **DIGITS_KERNEL).fit(train)
     X, truth, scores = test.nodes.rows, test.to_dense(), ranker.predict(test)
@@ -151,40 +153,25 @@ def leave_out_classes(seed: int, step: Step) -> UnseenClasses:
         known = images[np.isin(digit[images], seen)][:250]
         new = images[np.isin(digit[images], unseen)][:200]
         train, test = (RelationGraph.from_classes(X[rows], digit[rows]) for rows in (known, new))
-        folds = [np.isin(digit[known], part) for part in np.array_split(seen, 3)]
+        folds = SettingSplit(4, 3, groups=digit[known], random_state=number)
         result.unseen.append(sorted(unseen.tolist()))
         kernel = pairwise_kernels(X[new], metric="rbf", gamma=DIGITS_KERNEL["gamma"])
         result.similarity.append(rank_loss(test.to_dense(), kernel))
-        plain = [ConditionalRanker(relation="symmetric", **DIGITS_KERNEL)]
-        prior = [
-            ConditionalRanker(relation="symmetric", prior="similarity", prior_weight=tau, **DIGITS_KERNEL)
-            for tau in PRIOR_WEIGHTS
-        ]
-        for candidates, losses in ((plain, result.plain), (prior, result.prior)):
-            best = min(_held_out(candidates, train, folds, PRIOR_ALPHAS), key=lambda found: found[0])
-            losses.append(1 - best[1].set_params(alpha=best[2]).fit(train).score(test))
+        plain = _choose(PRIOR_ALPHAS, folds, relation="symmetric")
+        prior = _choose(PRIOR_ALPHAS, folds, relation="symmetric", prior="similarity", prior_weights=PRIOR_WEIGHTS)
+        for ranker, losses in ((plain, result.plain), (prior, result.prior)):
+            losses.append(1 - ranker.fit(train).score(test))
     return result
 
 
-def choose_alpha(ranker: ConditionalRanker, train: RelationGraph) -> float:
-    """The λ of `DIGITS_ALPHAS` with the least rank loss on the last third of the training nodes."""
-    n = len(train)
-    held_out = np.arange(n) >= 2 * n // 3
-    return min(_held_out([ranker], train, [held_out], DIGITS_ALPHAS), key=lambda found: found[0])[2]
+def digits_split(train: RelationGraph) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The last third of the training nodes is held out to choose λ."""
+    held_out = np.arange(len(train)) >= 2 * len(train) // 3
+    return [(~held_out, held_out)]
 
 
-def _held_out(
-    candidates: Iterable[ConditionalRanker], train: RelationGraph, folds: list[np.ndarray], alphas: tuple[float, ...]
-) -> Iterator[tuple[float, ConditionalRanker, float]]:
-    """Mean rank loss of each candidate and λ on parts of the training nodes (masks) held out of the fit."""
-    parts = [(train[~fold], train[fold]) for fold in folds]
-    for candidate in candidates:
-        losses = np.zeros(len(alphas))
-        for rest, held_out in parts:
-            path = candidate.fit(rest).path(alphas)
-            losses += [1 - ranker.score(held_out) for ranker in path]
-        for alpha, loss in zip(alphas, losses / len(parts), strict=True):
-            yield float(loss), candidate, alpha
+def _choose(alphas: tuple[float, ...], cv: Any, **params: Any) -> ConditionalRankerCV:
+    return ConditionalRankerCV(alphas, cv, **params, **DIGITS_KERNEL)
 
 
 def _one_order(train: RelationGraph, X: np.ndarray) -> np.ndarray:

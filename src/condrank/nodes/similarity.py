@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from condrank._blocks import row_blocks
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
+
+# Most features, in numbers, to copy at a time: 64 MiB in double precision.
+COPIED = 1 << 23
 
 
 class NodeSimilarity:
@@ -37,11 +41,10 @@ class NodeSimilarity:
             K = self.nodes.kernel_with(self.nodes)
             K += int(self.kernel.constant)
         else:
-            rows = self.nodes.rows
-            K = self.kernel(rows)
+            K = self._evaluate(self.nodes, self.nodes)
             if callable(self.kernel.name):
                 # scikit-learn mirrors one triangle: only the other order of arguments shows an asymmetric function.
-                K[:, :1] = self.kernel(rows, rows[:1])
+                K[:, :1] = self.kernel(self.nodes.rows, self.nodes.block(slice(1)).rows)
         if self.kernel.is_precomputed or callable(self.kernel.name):
             check_symmetric(K, self.kernel)
         return K
@@ -53,8 +56,25 @@ class NodeSimilarity:
         if not self.kernel.is_precomputed:
             for given in (nodes, others):
                 _check_columns(given, self.nodes.base.shape[1], "features, as the training nodes have")
-            return self.kernel(nodes.rows, None if nodes is others else others.rows)
+            return self._evaluate(nodes, others)
         return self._look_up(nodes, others) + int(self.kernel.constant)
+
+    def _evaluate(self, nodes: Nodes, others: Nodes) -> np.ndarray:
+        """The kernel on features; those of a scattered subset are copied a block at a time, never all of them."""
+        blocks = [_copied_blocks(given) for given in (nodes, others)]
+        if len(blocks[0]) == len(blocks[1]) == 1:
+            return self.kernel(nodes.rows, None if nodes is others else others.rows)
+        K = np.empty((len(nodes), len(others)), dtype=nodes.dtype)
+        for rows in blocks[0]:
+            X = nodes.block(rows).rows
+            for cols in blocks[1]:
+                if nodes is others and cols.start > rows.start:
+                    break
+                same = nodes is others and rows == cols
+                K[rows, cols] = self.kernel(X, None if same else others.block(cols).rows)
+                if nodes is others and not same:
+                    K[cols, rows] = K[rows, cols].T
+        return K
 
     def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
         """Entries of a precomputed kernel: within the training graph's base, or rows against the training nodes."""
@@ -94,6 +114,13 @@ def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
             f"the {kernel.label} kernel matrix is not symmetric: K and its transpose differ by up to {worst:.3g} "
             f"(largest entry {scale:.3g}); symmetrise it with (K + K.T) / 2"
         )
+
+
+def _copied_blocks(nodes: Nodes) -> list[slice]:
+    """Blocks of nodes whose features may be copied at a time; one where no copy is needed or it would be small."""
+    if nodes.is_view or sparse.issparse(nodes.base):
+        return [slice(0, len(nodes))]
+    return list(row_blocks(len(nodes), nodes.base.shape[1], budget=COPIED)) or [slice(0, 0)]
 
 
 def _check_columns(nodes: Nodes, expected: int, what: str) -> None:

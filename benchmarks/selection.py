@@ -1,0 +1,78 @@
+"""Choosing λ: folds cost their eigendecompositions, however many λ are tried, and no copy of the node data."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+
+from benchmarks import data
+from benchmarks.harness import Job, Row, measure, peak_mib, suite
+from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
+from condrank.model_selection import SettingSplit
+from condrank.model_selection.held_out import Fold
+
+
+def eigh(A: np.ndarray) -> None:
+    """An eigendecomposition that overwrites its argument."""
+    linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
+
+
+@suite("Folds of nodes with a path of λ inside")
+def folds(quick: bool) -> list[Row]:
+    """Five folds of setting 4 and 30 values of λ, RBF kernel, without the last fit to all nodes. Floor: five
+    eigendecompositions of the training size. Shown beside it: the same with one λ, which is what the fits cost, and
+    refitting for every λ (measured for three λ, times ten).
+    """
+    n, repeats = (100, 2) if quick else (1000, 3)
+    alphas = np.logspace(-4, 3, 30)
+    splits, rows = SettingSplit(4, 5, random_state=0), []
+    for relation, loss in data.MODELS:
+        graph = data.complete(n, 20, relation)
+        train, _ = next(iter(splits.split(graph)))
+        K = rbf_kernel(train.nodes.rows)
+
+        ranker = ConditionalRanker(relation, loss, kernel="rbf")
+
+        def search(values: np.ndarray, graph: RelationGraph = graph, ranker: ConditionalRanker = ranker) -> None:
+            for train, test in splits.split(graph):
+                Fold(ranker, train, test, [0.0]).counts(values)
+
+        def refit(graph: RelationGraph = graph, ranker: ConditionalRanker = ranker) -> None:
+            for alpha in alphas[::10]:
+                for train, test in splits.split(graph):
+                    clone(ranker).set_params(alpha=alpha).fit(train).score(test)
+
+        times = measure(
+            {
+                "eigh": Job(eigh, lambda K=K: K.copy("F")),
+                "30 λ": lambda: search(alphas),
+                "one λ": lambda: search(alphas[:1]),
+                "refit": refit,
+            },
+            repeats,
+        )
+        floor, size = 5 * times["eigh"], f"n={n:,}, 5 folds"
+        rows.append(Row(f"30 λ, {relation} {loss}", size, times["30 λ"], floor, 1.3))
+        rows.append(Row(f"one λ, {relation} {loss}", size, times["one λ"], floor))
+        rows.append(Row(f"30 λ by refitting, {relation} {loss}", size, 10 * times["refit"], floor))
+    return rows
+
+
+@suite("Memory of a search")
+def search_memory(quick: bool) -> list[Row]:
+    """Peak memory of choosing among 4 λ and 2 kernel widths over 5 folds (setting 4), beyond the graph, with many
+    features: floor is one copy of the node data, of which there must be none per fold or candidate.
+    """
+    n, d = (60, 2000) if quick else (800, 100_000)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    graph = RelationGraph(X, rng.standard_normal((n, n)).astype(np.float32))
+    rows = []
+    for cv in (SettingSplit(4, 5, random_state=0), "leave-query-out"):
+        ranker = ConditionalRankerCV([0.01, 0.1, 1.0, 10.0], cv, [0.3 / d, 1.0 / d], kernel="rbf")
+        name = cv if isinstance(cv, str) else "5 folds"
+        mib = peak_mib(lambda ranker=ranker: ranker.fit(graph))
+        rows.append(Row(f"search, {name}", f"n={n:,}, d={d:,}", mib, X.nbytes / 2**20, 0.5, unit="MiB"))
+    return rows

@@ -1,0 +1,157 @@
+"""Pairs that a model was not shown, scored for many λ and τ: what a search decides by.
+
+Scores are affine in the prior's weight τ, so those for τ = 0 and τ = 1 give all others; and a further λ needs no
+factorisation. A whole λ × τ grid therefore costs one eigendecomposition a fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from condrank._blocks import row_blocks
+from condrank.graph import RelationGraph
+from condrank.metrics import pair_counts
+from condrank.model import Model
+from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+from condrank.observations import Complete, Edges
+from condrank.settings import read_settings
+from condrank.solvers.plan import check_memory, make_plan
+from condrank.solvers.solution import Iteration
+from condrank.solvers.systems import make_model, make_system
+
+SHORTCUTS = {"leave-query-out": LeaveQueryOut, "leave-node-out": LeaveNodeOut, "leave-edge-out": LeaveEdgeOut}
+
+
+class HeldOutPairs:
+    """Conditioning nodes and objects that some models have not seen together, and their true relation.
+
+    Parameters
+    ----------
+    ranker : ConditionalRanker
+        Its parameters; α and ``prior_weight`` are varied.
+    train : RelationGraph
+        What the models are fitted to.
+    prior_weights : sequence of float
+        The τ to try; (0,) without a prior.
+    solver : str, optional
+        Solver; by default the one that the plan names.
+
+    Attributes
+    ----------
+    coordinates : tuple
+        Of the conditioning nodes and of the objects of the training graph.
+    """
+
+    def __init__(self, ranker: Any, train: RelationGraph, prior_weights: Sequence[float], solver: str | None = None):
+        settings = read_settings(ranker, train)
+        self.prior_weights = list(prior_weights)
+        # Two values of τ span the others.
+        self.anchors = self.prior_weights if len(self.prior_weights) <= 2 else [0.0, 1.0]
+        plan = make_plan(train, settings)
+        check_memory(plan)
+        first, second = ranker._sides(train)
+        self.observed, self.settings, self.systems = ranker._conditioned(train), settings, []
+        self.coordinates: Any = None
+        for tau in self.anchors:
+            of_tau = replace(settings, prior_weight=tau)
+            system = make_system(solver or plan.solver, of_tau, first, second, self.observed, self.coordinates)
+            self.coordinates = system.rows, system.cols
+            self.systems.append(system)
+
+    def counts(self, alphas: np.ndarray) -> np.ndarray:
+        """Wrongly ordered and comparable pairs of objects, (n_prior_weights, n_alphas, 2)."""
+        out = np.zeros((len(self.prior_weights), len(alphas), 2))
+        # From large λ to small: each iteration starts near its end, where the solver iterates.
+        for j in np.argsort(alphas)[::-1]:
+            for truth, scores in self.scores(float(alphas[j])):
+                for i, tau in enumerate(self.prior_weights):
+                    wrong, comparable = pair_counts(truth, self._at(tau, scores))
+                    out[i, j] += wrong.sum(), comparable.sum()
+        return out
+
+    def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+        """Blocks of rows of the truth, with their scores for each of the anchors."""
+        raise NotImplementedError
+
+    def _at(self, tau: float, scores: list[np.ndarray]) -> np.ndarray:
+        if tau in self.anchors:
+            return scores[self.anchors.index(tau)]
+        low, high = scores
+        return low + high.dtype.type(tau) * (high - low)
+
+
+class Fold(HeldOutPairs):
+    """A graph to fit models to and one to try them on."""
+
+    def __init__(self, ranker: Any, train: RelationGraph, test: RelationGraph, prior_weights: Sequence[float]):
+        super().__init__(ranker, train, prior_weights)
+        self.truth, self.sides = ranker._conditioned(test), ranker._sides(test)
+        self.models: list[Any] = [
+            make_model(system, replace(self.settings, prior_weight=tau))
+            for system, tau in zip(self.systems, self.anchors, strict=True)
+        ]
+        self.placed = [model.placed(*self.sides) if isinstance(model, Model) else None for model in self.models]
+
+    def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+        """Blocks of rows of the test graph's relation, with their scores."""
+        parts = []
+        for k, system in enumerate(self.systems):
+            start = Iteration(self.settings.tol, self.settings.max_iter, self.models[k].W)
+            self.models[k] = model = self.models[k].with_weights(system.solve(alpha, start).W)
+            placed = self.placed[k]
+            parts.append(model.blocks(*self.sides) if placed is None else placed.blocks(model))
+        for blocks in zip(*parts, strict=True):
+            yield self.truth.to_dense(blocks[0][0]), [scores for _, scores in blocks]
+
+
+class Shortcut(HeldOutPairs):
+    """Every row, node or edge of a complete graph held out in turn, without refitting.
+
+    Parameters
+    ----------
+    name : {"leave-query-out", "leave-node-out", "leave-edge-out"}
+        What is held out at a time.
+    ranker, graph, prior_weights
+        As for `HeldOutPairs`.
+    """
+
+    def __init__(self, name: str, ranker: Any, graph: RelationGraph, prior_weights: Sequence[float]):
+        super().__init__(ranker, graph, prior_weights, solver="closed_form")
+        observed = self.observed
+        if self.settings.centre:
+            # Where labels are missing, those of probabilities have to be measured from their middle.
+            observed = Complete(observed.to_dense() - self.settings.centre)
+        self.shortcuts = [
+            SHORTCUTS[name](system, observed, tau) for system, tau in zip(self.systems, self.anchors, strict=True)
+        ]
+
+    def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+        """Blocks of rows of the relation, with the scores of models that were not shown them."""
+        scores = [shortcut.scores(alpha) for shortcut in self.shortcuts]
+        for block in row_blocks(*self.observed.shape):
+            yield self.observed.to_dense(block), [each[block] for each in scores]
+
+
+def one_out(name: str, graph: RelationGraph, rank_by: str) -> Iterator[tuple[RelationGraph, RelationGraph]]:
+    """Training and test graphs that leave each conditioning node, or each node, out: to be fitted one by one."""
+    by_row = rank_by == "outgoing"
+    n = graph.shape[0 if by_row else 1]
+    edges = graph.relation
+    everything = np.arange(graph.shape[0]), np.arange(graph.shape[1])
+    if not isinstance(edges, Edges):
+        edges = Edges.from_holes(edges.to_dense())
+    for i in range(n):
+        one = np.array([i])
+        test = graph._cut(one, everything[1]) if by_row else graph._cut(everything[0], one)
+        if test.n_edges == 0:
+            continue
+        if name == "leave-node-out":
+            rest = np.delete(np.arange(n), i)
+            yield graph._cut(rest, rest), test
+        else:
+            kept = (edges.sources if by_row else edges.indices) != i
+            yield graph._part(graph.nodes, graph.objects, edges.where(kept)), test
