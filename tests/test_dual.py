@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from condrank import ConditionalRanker, RelationGraph
 from condrank.model import Model
 from condrank.nodes import NodeKernel, Nodes
 from condrank.nodes.values import KernelValues
@@ -260,3 +261,16 @@ def test_kernel_values_check_their_kernel():
     values = KernelValues(NodeKernel("precomputed", constant=True), Nodes(np.eye(3)))
     assert_allclose(values.training(), np.eye(3) + 1)
     assert_allclose(values.transform(Nodes(np.ones((2, 3)))), 2)
+
+
+@pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
+def test_a_fit_goes_on_from_its_own_coefficients(relation):
+    """Pairs observed one way, both ways, and loops: nothing is left to do."""
+    rng = np.random.default_rng(8)
+    nodes = rng.normal(size=(15, 3))
+    sources, targets = np.nonzero(rng.random((15, 15)) < 0.4)
+    values = nodes[sources, 0] * nodes[targets, 0] * (1 if relation == "symmetric" else np.sign(targets - sources))
+    graph = RelationGraph.from_edges(nodes, sources, targets, values)
+    ranker = ConditionalRanker(relation, "regression", 0.1, "rbf", solver="dual", warm_start=True, tol=1e-9)
+    cold = ranker.fit(graph).n_iter_
+    assert ranker.set_params(tol=1e-7).fit(graph).n_iter_ == 0 < cold

@@ -28,6 +28,9 @@ OUTCOMES = np.sign(np.round(TRUE[SOURCES] - TRUE[TARGETS] + RNG.normal(size=120)
 pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
 kernels = pytest.mark.parametrize("kernel", ["linear", "rbf"])
 constants = pytest.mark.parametrize("constant", [False, True])
+# Newton's steps in W, and over the edges.
+NEWTONS = {"primal": "newton", "dual": "dual_newton"}
+solvers = pytest.mark.parametrize("solver", NEWTONS)
 
 
 def values(kernel, first, second, constant):
@@ -83,25 +86,28 @@ def games(values=OUTCOMES, weights=None, **params):
 # Against the dense minimiser
 
 
+@solvers
 @constants
 @kernels
-def test_wins_losses_ties_and_repeated_games(kernel, constant):
+def test_wins_losses_ties_and_repeated_games(kernel, constant, solver):
     assert set(OUTCOMES) == {-1, 0, 1}
     for alpha in (1e-2, 1.0):
         expected = naive_logistic((SOURCES, TARGETS), (1 + OUTCOMES) / 2, np.ones(120), alpha, kernel, constant)
-        fitted = ranker(alpha, kernel, constant=constant).fit(games())
-        assert fitted.solver_ == "newton"
+        fitted = ranker(alpha, kernel, constant=constant, solver=solver).fit(games())
+        assert fitted.solver_ == NEWTONS[solver]
         assert 1 <= fitted.n_iter_ <= 20
         assert error(fitted.predict(EVERYONE, EVERYONE), expected) < 1e-6
         assert error(fitted.predict(X), expected[:N, :N]) < 1e-6
         assert error(fitted.predict_proba(EVERYONE, EVERYONE), expit(expected)) < 1e-6
 
 
+@solvers
 @kernels
-def test_weights(kernel):
+def test_weights(kernel, solver):
     weights = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 4.0], size=120)
     expected = naive_logistic((SOURCES, TARGETS), (1 + OUTCOMES) / 2, weights, 0.3, kernel)
-    assert error(ranker(0.3, kernel).fit(games(weights=weights)).predict(EVERYONE, EVERYONE), expected) < 1e-6
+    fitted = ranker(0.3, kernel, solver=solver).fit(games(weights=weights))
+    assert error(fitted.predict(EVERYONE, EVERYONE), expected) < 1e-6
 
 
 def test_counts_are_repeated_games():
@@ -114,8 +120,9 @@ def test_counts_are_repeated_games():
     assert error(counted.predict(EVERYONE, EVERYONE), expected) < 1e-6
 
 
+@solvers
 @pytest.mark.parametrize("form", ["complete", "both directions", "one direction, told"])
-def test_probabilities(form):
+def test_probabilities(form, solver):
     P = np.clip(expit(TRUE[:, None] - TRUE), 0.0, 1.0)
     observed = np.random.default_rng(3).random((N, N)) < 0.5
     observed = {"complete": np.ones((N, N), dtype=bool), "both directions": observed | observed.T}.get(
@@ -125,7 +132,7 @@ def test_probabilities(form):
     assert (graph.centre, graph.is_complete) == (0.5, form == "complete")
     edges = np.nonzero(observed)
     expected = naive_logistic(edges, P[edges], np.ones(len(edges[0])), 0.3, "rbf")
-    fitted = ranker().fit(graph)
+    fitted = ranker(solver=solver).fit(graph)
     assert error(fitted.predict(EVERYONE, EVERYONE), expected) < 1e-6  # log-odds: nothing is added to them
 
 
@@ -149,55 +156,66 @@ def test_every_iterative_solver_is_newton(solver):
     assert error(fitted.predict(NEW), ranker().fit(games()).predict(NEW)) < 1e-12
 
 
-def test_loops_have_no_influence():
+@solvers
+def test_loops_have_no_influence(solver):
     alone = games()
     loops = RelationGraph.from_edges(X, np.r_[SOURCES, 0, 1], np.r_[TARGETS, 0, 1], np.r_[OUTCOMES, 1.0, -1.0])
-    assert error(ranker().fit(loops).predict(NEW), ranker().fit(alone).predict(NEW)) < 1e-7
+    one = ranker(solver=solver)
+    assert error(one.fit(loops).predict(NEW), ranker().fit(alone).predict(NEW)) < 1e-7
+    nothing = RelationGraph.from_edges(X, [0, 1], [0, 1], [1.0, -1.0])
+    np.testing.assert_array_equal(one.fit(nothing).predict(NEW), 0)
 
 
-def test_ties_only():
-    fitted = ranker().fit(games(np.zeros(120)))
+@solvers
+def test_ties_only(solver):
+    fitted = ranker(solver=solver).fit(games(np.zeros(120)))
     assert fitted.n_iter_ == 0
     np.testing.assert_array_equal(fitted.predict(NEW), 0)
     np.testing.assert_array_equal(fitted.predict_proba(NEW), 0.5)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_single_precision():
+@solvers
+def test_single_precision(solver):
     graph = RelationGraph.from_edges(X.astype(np.float32), SOURCES, TARGETS, OUTCOMES.astype(np.float32))
     expected = ranker().fit(games()).predict(NEW)
-    fitted = ranker().fit(graph)
+    fitted = ranker(solver=solver).fit(graph)
     found = fitted.predict(NEW.astype(np.float32))
     assert found.dtype == np.float32
     assert error(found, expected) < 1e-3
 
 
-def test_single_precision_converges():
+@solvers
+def test_single_precision_converges(solver):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         for alpha in (1e-4, 1e-2, 0.3, 10.0):
             for kernel in ("linear", "rbf"):
                 graph = RelationGraph.from_edges(X.astype(np.float32), SOURCES, TARGETS, OUTCOMES.astype(np.float32))
-                assert ranker(alpha, kernel, tol=1e-8).fit(graph).n_iter_ < 20
+                assert ranker(alpha, kernel, tol=1e-8, solver=solver).fit(graph).n_iter_ < 20
 
 
-def test_incoming_turns_the_games():
-    outgoing, incoming = ranker().fit(games()), ranker(rank_by="incoming").fit(games())
+@solvers
+def test_incoming_turns_the_games(solver):
+    outgoing = ranker(solver=solver).fit(games())
+    incoming = ranker(rank_by="incoming", solver=solver).fit(games())
     assert error(incoming.predict(NEW, X), -outgoing.predict(NEW, X)) < 1e-8
-    np.testing.assert_allclose(incoming.coef_, outgoing.coef_, atol=1e-8)
+    coefs = [sparse.csr_array(one.coef_).toarray() for one in (incoming, outgoing)]
+    np.testing.assert_allclose(*coefs, atol=1e-8)
 
 
 # Probabilities
 
 
+@solvers
 @constants
 @kernels
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_two_directions_sum_to_one_exactly(dtype, kernel, constant):
-    fitted = ranker(1e-3, kernel, constant=constant).fit(games())
+def test_two_directions_sum_to_one_exactly(dtype, kernel, constant, solver):
+    fitted = ranker(1e-3, kernel, constant=constant, solver=solver).fit(games())
     if dtype == np.float32:
         graph = RelationGraph.from_edges(X.astype(dtype), SOURCES, TARGETS, OUTCOMES)
-        fitted = ranker(1e-3, kernel, constant=constant).fit(graph)
+        fitted = ranker(1e-3, kernel, constant=constant, solver=solver).fit(graph)
     many = (np.random.default_rng(4).normal(size=(50, 4)) * 2).astype(dtype)
     known = fitted._trained_on[0].base
     assert known.dtype == dtype
@@ -279,15 +297,57 @@ def test_strengths_need_a_constant_and_a_reciprocal_relation():
 # Convergence
 
 
-def test_converges_where_wins_are_separable():
+@solvers
+def test_converges_where_wins_are_separable(solver):
     wins = np.sign(TRUE[SOURCES] - TRUE[TARGETS])
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        fitted = ranker(1e-7, "rbf", tol=1e-8).fit(games(wins))
+        fitted = ranker(1e-7, "rbf", tol=1e-8, solver=solver).fit(games(wins))
     assert fitted.n_iter_ < 40
     f = fitted.predict(games(wins))[SOURCES, TARGETS]
     assert (np.sign(f) == wins).all()
     assert np.abs(f).min() > 5
+
+
+def test_converges_from_afar_over_the_edges():
+    fitted = ranker(0.1, solver="dual").fit(games())
+    system = fitted._system
+    start = np.random.default_rng(6).normal(size=fitted._model.W.shape) * 300
+    found = system.solve(0.1, Iteration(1e-10, start=start))
+    assert found.converged
+    assert 3 < found.n_iter < 50
+    np.testing.assert_allclose(found.W, fitted._model.W, atol=1e-7 * np.abs(fitted._model.W).max())
+
+
+def test_steps_over_the_edges_are_preconditioned(monkeypatch):
+    """With the low-rank preconditioner, which is made anew while the weights still change."""
+    for name, value in (("CALL", 0), ("LOOK", 0), ("MARGIN", 1)):
+        monkeypatch.setattr(f"condrank.solvers.dual_plan.{name}", value)
+    rng = np.random.default_rng(7)
+    nodes = rng.normal(size=(250, 4))
+    first, second = np.nonzero(np.triu(rng.random((250, 250)) < 0.2, 1))
+    won = np.where(rng.random(len(first)) < expit(2 * nodes[first, 0] - 2 * nodes[second, 0]), 1.0, -1.0)
+    graph = RelationGraph.from_edges(nodes, first, second, won)
+    params = {"gamma": 0.02, "constant": True}
+    primal, dual = (ranker(0.01, solver=solver, **params).fit(graph) for solver in ("primal", "dual"))
+    assert dual._system._preconditioner is not None
+    assert error(dual.predict(nodes), primal.predict(nodes)) < 1e-6
+    np.testing.assert_allclose(dual.strengths(nodes), primal.strengths(nodes), atol=1e-5)
+
+
+def test_steps_over_the_edges_are_seen_and_can_be_the_last():
+    seen = []
+
+    def watch(number, a):
+        seen.append((number, a.copy()))
+        return number == 2
+
+    system = ranker(0.01, solver="dual").fit(games())._system
+    found = system.solve(0.01, Iteration(1e-10, watch=watch))
+    assert [number for number, _ in seen] == [1, 2]
+    assert (found.n_iter, found.converged) == (2, False)
+    np.testing.assert_array_equal(found.W, seen[1][1])
+    assert np.abs(seen[0][1] - seen[1][1]).max() > 0
 
 
 @kernels
@@ -301,24 +361,27 @@ def test_converges_from_afar(kernel):
     np.testing.assert_allclose(found.W, fitted.coef_, atol=1e-7 * np.abs(fitted.coef_).max())
 
 
-def test_gradient_is_zero_at_the_solution():
-    fitted = ranker(0.1).fit(games())
+@solvers
+def test_gradient_is_zero_at_the_solution(solver):
+    fitted = ranker(0.1, solver=solver).fit(games())
     f = fitted.predict(games())[SOURCES, TARGETS]
     A = np.zeros((N, N))
     np.add.at(A, (SOURCES, TARGETS), (1 + OUTCOMES) / 2 - expit(f))
-    np.testing.assert_allclose(fitted.dual_coef_, (A - A.T) / 2 / 0.1, atol=1e-6)
+    np.testing.assert_allclose(sparse.csr_array(fitted.dual_coef_).toarray(), (A - A.T) / 2 / 0.1, atol=1e-6)
 
 
-def test_path_equals_separate_fits():
+@solvers
+def test_path_equals_separate_fits(solver):
     alphas = [1.0, 1e-3, 10.0]
-    for alpha, one in zip(alphas, ranker(0.3).fit(games()).path(alphas), strict=True):
+    for alpha, one in zip(alphas, ranker(0.3, solver=solver).fit(games()).path(alphas), strict=True):
         assert one.alpha_ == alpha
         assert error(one.predict(EVERYONE, EVERYONE), ranker(alpha).fit(games()).predict(EVERYONE, EVERYONE)) < 1e-6
         np.testing.assert_array_equal(one.predict_proba(NEW, X) + one.predict_proba(X, NEW).T, 1)
 
 
-def test_warm_start():
-    fitted = ranker(0.01, warm_start=True).fit(games())
+@solvers
+def test_warm_start(solver):
+    fitted = ranker(0.01, warm_start=True, solver=solver).fit(games())
     cold = fitted.n_iter_
     weights = np.ones(120)
     weights[:10] = 1.02

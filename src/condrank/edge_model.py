@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from condrank._blocks import row_blocks
+from condrank.model import as_probabilities
 from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
 from condrank.solvers.edge_kernels import EdgeKernel
@@ -27,7 +28,7 @@ class EdgeModel:
         k̄, bound to the observed edges.
     W : ndarray of shape (n_pairs,)
         a, the coefficients of the observed edges.
-    prior_weight, offset : float
+    prior_weight, offset, logistic
         As in `condrank.model.Model`.
     """
 
@@ -37,6 +38,7 @@ class EdgeModel:
     W: Any
     prior_weight: float = 0.0
     offset: float = 0.0
+    logistic: bool = False
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
@@ -53,9 +55,15 @@ class EdgeModel:
             scores = self.kernel.predict(self.W, K_queries, K_objects)
             if self.prior_weight:
                 scores += self.prior_weight * self.cols.similarity(part, objects)
-            if self.offset:
+            if self.offset and not self.logistic:
                 scores += self.offset
             yield block, scores
+
+    def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
+        K = self.rows.transform(queries)
+        K_objects = self.cols.training() if objects is None else self.cols.transform(objects)
+        return as_probabilities(self.kernel.predict(self.W, K, K_objects), self.kernel.predict(self.W, K_objects, K))
 
     def with_weights(self, W: Any) -> EdgeModel:
         """The same model with other coefficients."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
+from condrank.compared_model import ComparedModel
 from condrank.early_stopping import HeldOut, WatchedFit, hold_out, warn_unless_converged
 from condrank.graph import RelationGraph
 from condrank.model import Model
 from condrank.nodes import Nodes
 from condrank.nodes.store import same_values
+from condrank.persistence import Saved
 from condrank.ranker import Ranker, as_graph, warn_of_disagreement
 from condrank.settings import Settings, check_count, check_number, read_settings
 from condrank.solvers.plan import Plan, check_memory, make_plan
@@ -22,7 +24,7 @@ from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
 
 
-class ConditionalRanker(CallbackSupportMixin, Ranker):
+class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
     """Learn to rank objects conditioned on an object, from relation values between nodes with features.
 
     Minimises ½‖L(Y - F)‖² + ½ λ‖h‖² over functions h(v, v') = z(v)ᵀ W z(v') on pairs of nodes, F their values on the
@@ -52,6 +54,13 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
     constant : bool
         Append a constant coordinate (add 1 to the kernel), which gives the nodes main effects: for a reciprocal
         relation a difference of strengths beside the cyclic part, see `strengths`.
+    compared : sequence of int, optional
+        Features whose comparison matters, for reciprocal relations: adds Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v')
+        with symmetric W_f, a step where v overtakes v' that no smooth kernel has.
+        `condrank.model_selection.SimilaritySearch` finds them.
+    feature_weights : array-like of shape (n_features,), optional
+        Weights ≥ 0 that multiply the features before the kernel (automatic relevance determination when learned, as
+        by the same search); compared features are compared as they are.
     rank_by : {"outgoing", "incoming"}
         Rank over the edges that start at the conditioning node, or those that end at it. ``predict(queries, objects)``
         scores the edges query → object, or object → query.
@@ -82,6 +91,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
     coef_ : ndarray of shape (r, r)
         W, for coordinates of the starting and of the ending node of an edge; without the prior's own τ I. For the dual
         solver, whose coordinates are the kernel values k_v, the same as ``dual_coef_``, sparse.
+    compared_coef_ : ndarray of shape (n_compared, r, r)
+        The symmetric W_f of the compared features.
     dual_coef_ : ndarray of shape (n, n)
         A with predictions k_vᵀ A k_v' (beside the prior), computed when asked for. With ``pairwise_kernel`` the
         coefficients of the edges, sparse.
@@ -121,6 +132,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         prior: str | None = None,
         prior_weight: float = 1.0,
         constant: bool = False,
+        compared: Sequence[int] | None = None,
+        feature_weights: Any = None,
         rank_by: str = "outgoing",
         clip: bool = False,
         solver: str = "auto",
@@ -144,6 +157,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         self.prior = prior
         self.prior_weight = prior_weight
         self.constant = constant
+        self.compared = compared
+        self.feature_weights = feature_weights
         self.rank_by = rank_by
         self.clip = clip
         self.solver = solver
@@ -229,8 +244,9 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
 
     def _warm(self, graph: RelationGraph, settings: Settings, plan: Plan) -> tuple[Any, Any]:
         """Coordinates and weights of the last fit, where they mean the same in this one."""
-        iterates = plan.solver in ("primal", "dual", "newton", "early_stopping")
-        if not self.warm_start or not iterates or getattr(self, "solver_", None) != plan.solver:
+        iterates = plan.solver in ("primal", "dual", "newton", "dual_newton", "early_stopping")
+        fitted = getattr(self, "_system", None) is not None
+        if not self.warm_start or not iterates or not fitted or self.solver_ != plan.solver:
             return None, None
         for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True):
             if not np.array_equal(old.positions, new.positions) or not same_values(old.base, new.base):
@@ -241,8 +257,10 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         if (settings.kernel, settings.clip, settings.rank_by) != (before.kernel, before.clip, before.rank_by):
             return None, None
         model = self._fitted()
-        weights = model.dual() if plan.solver == "dual" else model.W
-        same = (settings.relation, settings.pairwise_kernel) == (before.relation, before.pairwise_kernel)
+        weights = model.dual() if plan.solver in ("dual", "dual_newton") else model.W
+        same = all(
+            getattr(settings, name) == getattr(before, name) for name in ("relation", "pairwise_kernel", "compared")
+        )
         return (self._system.rows, self._system.cols), weights if same else None
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
@@ -253,6 +271,8 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         model = self._fitted()
         if self.solver_ == "early_stopping":
             raise ValueError("path is for solvers of a given λ; early stopping is fitted anew for each")
+        if self._system is None:
+            raise ValueError("a loaded ranker has no factorisation to make a path from; fit it again")
         return self._path(model, [check_number("alphas", alpha, above=0.0) for alpha in alphas])
 
     def _path(self, model: Any, alphas: list[float]) -> Iterator[ConditionalRanker]:
@@ -285,6 +305,9 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
         first, _ = self._pair(nodes, None)
         return model.strengths(first) * (1.0 if self.rank_by == "outgoing" else -1.0)
 
+    def _saved_params(self) -> dict[str, Any]:
+        return self.get_params(deep=False)
+
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """Which solver `fit` will take and why, with its flops and memory, before any work is done."""
         graph = as_graph(X, Y)
@@ -294,8 +317,17 @@ class ConditionalRanker(CallbackSupportMixin, Ranker):
     def coef_(self) -> np.ndarray:
         """W for coordinates of the starting and of the ending node of an edge."""
         model = self._fitted()
-        W = model.W if isinstance(model, Model) else model.dual()
+        W = model.W if isinstance(model, Model | ComparedModel) else model.dual()
+        W = W[0] if isinstance(model, ComparedModel) else W
         return W if self.rank_by == "outgoing" else W.T
+
+    @property
+    def compared_coef_(self) -> np.ndarray:
+        """W_f of each compared feature, for the starting node's feature minus the ending node's."""
+        model = self._fitted()
+        if not isinstance(model, ComparedModel):
+            raise AttributeError("compared_coef_ is for a ranker with compared features")
+        return model.W[1:] if self.rank_by == "outgoing" else -model.W[1:]
 
     @property
     def dual_coef_(self) -> np.ndarray:

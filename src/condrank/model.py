@@ -68,17 +68,11 @@ class Model:
         return PlacedPairs(Z, Z_objects, self.cols.similarity(queries, objects) if self.prior_weight else None)
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
-        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly.
-
-        Scores are the mean of both directions' products, so that turning a pair round negates them to the last bit;
-        and ½ + ½ tanh(h/2) on a grid of 2⁻⁵³ has no rounding error when ½ is added.
-        """
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
         Z = self.rows.transform(queries)
         Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
         W = self.W.astype(Z.dtype, copy=False)
-        scores = ((Z @ W) @ Z_objects.T - ((Z_objects @ W) @ Z.T).T) / 2
-        half = np.tanh(scores.astype(np.float64) / 2) / 2
-        return 0.5 + np.round(half * 2.0**53) / 2.0**53
+        return as_probabilities((Z @ W) @ Z_objects.T, (Z_objects @ W) @ Z.T)
 
     def strengths(self, nodes: Nodes) -> np.ndarray:
         """f(v) = z(v)ᵀ W z₀, where z₀ are the coordinates of the constant, as of a node without features."""
@@ -111,3 +105,13 @@ class PlacedPairs:
             if self.similarity is not None:
                 scores += self.Z.dtype.type(model.prior_weight) * self.similarity[block]
             yield block, scores
+
+
+def as_probabilities(scores: np.ndarray, turned: np.ndarray) -> np.ndarray:
+    """Sigmoid of reciprocal scores (n, m), given those of the turned pairs (m, n) too: exactly reciprocal.
+
+    Scores are the mean of both directions, so that turning a pair round negates them to the last bit; and
+    ½ + ½ tanh(h/2) on a grid of 2⁻⁵³ has no rounding error when ½ is added.
+    """
+    half = np.tanh((scores - turned.T).astype(np.float64) / 4) / 2
+    return 0.5 + np.round(half * 2.0**53) / 2.0**53

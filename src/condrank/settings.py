@@ -35,6 +35,7 @@ class Settings:
     max_iter: int
     method: str
     centre: float
+    compared: tuple[int, ...] = ()
 
 
 def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
@@ -55,7 +56,10 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
     else:
         alpha = check_number("alpha", ranker.alpha, above=0.0)
     params = ranker.kernel_params or {}
-    kernel = NodeKernel(ranker.kernel, ranker.gamma, ranker.degree, ranker.coef0, params, bool(ranker.constant))
+    weights = _check_weights(ranker, graph)
+    kernel = NodeKernel(
+        ranker.kernel, ranker.gamma, ranker.degree, ranker.coef0, params, bool(ranker.constant), weights
+    )
     if graph.is_two_domain and relation is not ORDINARY:
         raise ValueError(
             f"relation={ranker.relation!r} needs conditioning nodes and objects of one domain, but the graph has two; "
@@ -86,6 +90,7 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         max_iter=check_count("max_iter", ranker.max_iter),
         method=ranker.method,
         centre=graph.centre if relation is RECIPROCAL else 0.0,
+        compared=_check_compared(ranker, relation, graph),
     )
 
 
@@ -97,6 +102,41 @@ def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float
     if graph.is_two_domain:
         raise ValueError("prior='similarity' needs a single domain: there is no similarity across two")
     return check_number("prior_weight", ranker.prior_weight)
+
+
+def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | None:
+    if ranker.feature_weights is None:
+        return None
+    if ranker.kernel == "precomputed" or graph.is_two_domain:
+        what = "a precomputed kernel has no features" if ranker.kernel == "precomputed" else "the graph has two domains"
+        raise ValueError(f"feature_weights are for the features of one domain, but {what}")
+    weights, d = np.asarray(ranker.feature_weights), graph.n_features_in_
+    if weights.shape != (d,) or weights.dtype.kind not in "fiub":
+        raise ValueError(f"feature_weights must be {d} numbers, one a feature, got shape {weights.shape}")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(f"feature_weights must be finite, not negative and not all zero, got {weights}")
+    return tuple(weights.astype(float).tolist())
+
+
+def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tuple[int, ...]:
+    if ranker.compared is None:
+        return ()
+    if relation is not RECIPROCAL:
+        raise ValueError(
+            "compared features are for relation='reciprocal', where having more turns the sign of a score, "
+            f"got {ranker.relation!r}"
+        )
+    if ranker.kernel == "precomputed":
+        raise ValueError("compared needs features, but a precomputed kernel has none")
+    if ranker.solver not in ("auto", "iterative", "primal", "early_stopping"):
+        raise ValueError(f"compared features are solved iteratively in W: use solver='auto', got {ranker.solver!r}")
+    compared, d = np.asarray(ranker.compared), graph.n_features_in_
+    if compared.size == 0:
+        return ()
+    whole = compared.ndim == 1 and compared.dtype.kind in "iu"
+    if not whole or compared.min() < 0 or compared.max() >= d or len(np.unique(compared)) < len(compared):
+        raise ValueError(f"compared must be different feature indices within 0..{d - 1}, got {ranker.compared!r}")
+    return tuple(compared.tolist())
 
 
 def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:

@@ -91,6 +91,7 @@ class ExplicitFeatures:
             raise ValueError(
                 f"the given nodes must have {expected} features, as the training nodes have, got {X.shape[1]}"
             )
+        X = self.kernel.weighted(X)
         if self.kernel.name == "cosine":
             X = normalize(X)
         if self.kernel.constant:

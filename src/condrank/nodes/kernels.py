@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 KERNELS = ("linear", "rbf", "poly", "cosine", "laplacian", "chi2", "sigmoid", "precomputed")
@@ -16,7 +17,8 @@ KERNELS = ("linear", "rbf", "poly", "cosine", "laplacian", "chi2", "sigmoid", "p
 class NodeKernel:
     """A kernel by name or callable, with the parameters of scikit-learn's ``KernelRidge``.
 
-    ``constant=True`` adds 1 to every value, which is the same as appending a constant coordinate to z.
+    ``constant=True`` adds 1 to every value, which is the same as appending a constant coordinate to z. ``weights``
+    multiply the features before the kernel sees them; a tuple, so that kernels can be compared.
     """
 
     name: str | Callable[..., Any] = "linear"
@@ -25,6 +27,7 @@ class NodeKernel:
     coef0: float = 1
     params: dict[str, Any] = field(default_factory=dict)
     constant: bool = False
+    weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.name) and self.name not in KERNELS:
@@ -50,6 +53,7 @@ class NodeKernel:
     def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
         """Kernel values between the rows of X and those of X_other (X itself by default), a new array of X's dtype."""
         metric: Any = self.name
+        X, X_other = self.weighted(X), None if X_other is None else self.weighted(X_other)
         if callable(metric):
             K = pairwise_kernels(X, X_other, metric=cast(Any, metric), **self.params)
         else:
@@ -59,3 +63,10 @@ class NodeKernel:
         if self.constant:
             K += 1
         return K
+
+    def weighted(self, X: Any) -> Any:
+        """Features times their weights: a copy where there are weights, otherwise X itself."""
+        if self.weights is None:
+            return X
+        weights = np.asarray(self.weights, dtype=X.dtype)
+        return sparse.csr_array(X @ sparse.diags_array(weights)) if sparse.issparse(X) else X * weights

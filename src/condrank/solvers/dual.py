@@ -34,15 +34,18 @@ class DualSystem:
         Ranking is conditioned on the starting nodes.
     backend : {"auto", "numba", "numpy"}
         Of the preconditioner's sampled products.
+    weights : ndarray of shape (n_pairs,), optional
+        Positive weights in the place of those of the edges.
     """
 
-    def __init__(self, kernel: EdgeKernel, loss: str, backend: str = "auto"):
+    def __init__(self, kernel: EdgeKernel, loss: str, backend: str = "auto", weights: np.ndarray | None = None):
         if loss not in LOSSES:
             raise ValueError(f"the dual solver's loss must be one of {list(LOSSES)}, got {loss!r}")
         self.kernel, self.loss, self.backend, self.edges = kernel, loss, backend, kernel.edges
+        self.weights = self.edges.weights if weights is None else weights
         self._sources = self.edges.sources
-        self._root = np.sqrt(self.edges.weights)
-        total = np.bincount(self._sources, weights=self.edges.weights, minlength=self.edges.shape[0])
+        self._root = np.sqrt(self.weights)
+        total = np.bincount(self._sources, weights=self.weights, minlength=self.edges.shape[0])
         # 1/√Σm of each row: R = √M (I - s sᵀ) with s = √m/√Σm within the row.
         self.row_unit = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
         self._unit = self._root * self.row_unit[self._sources].astype(self._root.dtype)

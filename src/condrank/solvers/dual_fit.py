@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from condrank.nodes.values import KernelValues
 from condrank.observations import Edges
 from condrank.solvers.dual import DualSystem, solve_dual
 from condrank.solvers.edge_kernels import edge_kernel
+from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.solution import Iteration, Solution
 
 
@@ -59,10 +62,13 @@ class DualFit:
         )
         return Solution(a, found.n_iter, found.converged)
 
-    def _start(self, start: object) -> np.ndarray | None:
+    def _start(self, start: Any) -> np.ndarray | None:
         """c with a = Rc, from coefficients of these edges or from a sparse (n, m) array of other ones."""
         if start is None:
             return None
         if not isinstance(start, np.ndarray):
-            start = np.asarray(start[self.edges.sources, self.edges.indices])  # pyright: ignore[reportIndexIssue]
+            if isinstance(self.kernel, KroneckerEdges):
+                start = self.kernel.from_coefficients(start)
+            else:
+                start = np.asarray(start[self.edges.sources, self.edges.indices])
         return start / np.sqrt(self.edges.weights)

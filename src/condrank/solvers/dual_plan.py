@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker, n_eigenvectors
+from condrank.solvers.expected import Strengths, dual_steps, moment_steps
 from condrank.solvers.kronecker import AT_EDGES, TIMES, KroneckerEdges, loops_for
 
 if TYPE_CHECKING:
@@ -54,67 +55,78 @@ class RankPlan:
         return EdgePreconditioner(self.system, self.spectrum, self.rank, self.alpha)
 
 
-def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6) -> RankPlan:
+def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6, builds: int = 1) -> RankPlan:
     """Choose the number of features by the cost of building, applying and iterating, from the spectrum alone.
 
-    A first look at a few eigenvectors settles problems that plain iterations solve at once (narrow kernels, large λ);
-    for the others the eigenvectors cost O(n²k), less than an iteration or two.
+    Mean squares, then a few eigenvectors, settle what plain iterations solve at once (narrow kernels, large λ); for the
+    others the eigenvectors cost O(n²k), less than an iteration or two. ``builds`` is how many times the
+    preconditioner will be built, for weights that change.
     """
     kernel, edges = system.kernel, system.edges
     if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
         return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
     step = kernel.cost + CALL
-    spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK)
-    iterations = expected_iterations(system, spectrum, alpha, tol, (0,))
     (n, m), k = edges.shape, n_eigenvectors(max(edges.shape))
-    look = 2 * k * (n**2 + m**2 * (kernel.G is not kernel.K)) + QR * (n + m) * k**2
-    if iterations[0] * step < LOOK * (look + CALL):
+    look = LOOK * (2 * k * (n**2 + m**2 * (kernel.G is not kernel.K)) + QR * (n + m) * k**2 + CALL)
+    weights = system.weights.astype(np.float64)
+    diagonal = float(weights @ kernel.diagonal()) / len(weights)
+    square = float(weights.mean()) ** 2 * square_sum(kernel, 0.0)
+    iterations = np.array([moment_steps(diagonal, square, edges.n_pairs, n * m, alpha, tol)])
+    # The best preconditioner leaves ½ log(2/tol) iterations: where it could spare half at most, none is considered.
+    few = np.log(2 / tol)
+    if iterations[0] > few and iterations[0] * step >= look:
+        spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK)
+        iterations = np.minimum(iterations, expected_iterations(system, spectrum, alpha, tol, (0,)))
+    if iterations[0] <= few or iterations[0] * step < look:
         return RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
     ranks = (0, *(t for t in RANKS if t <= most))
     iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
-    k = len(spectrum.sigma) + len(spectrum.tau)
-    t = np.array(ranks, dtype=float)
-    loops = loops_for(system.backend, edges.n_pairs, k // 2)
-    sampled = (TIMES[loops] * edges.n_pairs + min(AT_EDGES[loops] * edges.n_pairs, n * m)) * k / 2
-    apply = (t > 0) * (CALL + sampled + (n + m) * k**2 / 2 + SOLVE * t**2)
-    build = (t > 0) * CALL + edges.n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
-    costs = build + iterations * (step + apply)
+    k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
+    costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
     best = int(np.argmin(costs))
     rank = ranks[best] if costs[best] < MARGIN * costs[0] else 0
     return RankPlan(system, spectrum, alpha, ranks, iterations, costs, rank)
 
 
+def rank_costs(
+    shape: tuple[int, int],
+    n_pairs: int,
+    k: int,
+    ranks: tuple[int, ...],
+    iterations: np.ndarray,
+    step: float,
+    backend: str = "auto",
+    builds: int = 1,
+) -> np.ndarray:
+    """Cost of a solve with each number of features, made of k eigenvectors; ``step`` is that of a plain iteration."""
+    (n, m), t = shape, np.array(ranks, dtype=float)
+    loops = loops_for(backend, n_pairs, k)
+    sampled = (TIMES[loops] * n_pairs + min(AT_EDGES[loops] * n_pairs, n * m)) * k
+    apply = (t > 0) * (CALL + sampled + 2.0 * (n + m) * k**2 + SOLVE * t**2)
+    build = (t > 0) * CALL + n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
+    return builds * build + iterations * (step + apply)
+
+
 def expected_iterations(
     system: DualSystem, spectrum: EdgeSpectrum, alpha: float, tol: float, ranks: tuple[int, ...]
 ) -> np.ndarray:
-    """Iterations of conjugate gradients to ``tol`` with the strongest t features taken out, for each t.
-
-    The edges are taken as a random sample. What l features leave of K̄ then has mean eigenvalue τ_l (its diagonal) and
-    spreads as a sample covariance does, over τ_l (1 ± √y_l)², y_l = n_pairs mean square entry / τ_l². The iteration
-    spends one step on each of l - t strong directions and ½ √κ_l log(2/tol) on the rest, for the best l.
-    """
+    """Iterations to ``tol`` with the strongest t features taken out, for each t, from computed eigenvalues."""
     kernel, edges = kronecker(system), system.edges
-    size, n_pairs = float(np.prod(edges.shape)), edges.n_pairs
-    weights = edges.weights.astype(np.float64)
-    weight = weights.mean()
-    s = weight * np.append(0.0, spectrum.strengths)
-    tail = (float(weights @ kernel.diagonal()) / n_pairs - np.cumsum(s) / size).clip(0)
-    square = float(np.linalg.norm(kernel.K) * np.linalg.norm(kernel.G)) ** 2
-    if kernel.relation.sign:
-        square = (square + kernel.relation.sign * float(np.sum(spectrum.sigma.astype(np.float64) ** 4))) / 2
-    square = (weight**2 * square - np.cumsum(s**2)).clip(0) / size**2
-    spread = np.sqrt(n_pairs * square)
-    # Products with an eigenvector that was not computed are never taken out: the strongest bounds all that follow.
+    weights = system.weights.astype(np.float64)
+    weight = float(weights.mean())
     missed = 0.0
     if len(spectrum.sigma) < len(kernel.K) or len(spectrum.tau) < len(kernel.G):
         missed = weight * float(max(spectrum.sigma[0] * spectrum.tau[-1], spectrum.sigma[-1] * spectrum.tau[0]))
-    following = np.maximum(np.append(s[1:], s[-1]), missed) * n_pairs / size
-    # Two bounds of the largest: by the spread, and by the strongest product left (safe where tail is mere rounding).
-    safe = np.maximum(tail, 1e-30)
-    upper = np.minimum((np.sqrt(safe) + spread / np.sqrt(safe)) ** 2, (np.sqrt(safe) + np.sqrt(following)) ** 2)
-    upper = np.maximum(upper, tail + following)
-    lower = ((np.sqrt(safe) - spread / np.sqrt(safe)).clip(0) ** 2).max()
-    steps = 0.5 * np.sqrt((alpha + upper) / (alpha + lower)) * np.log(2 / tol)
-    return np.array([(steps[t:] + np.arange(len(s) - t)).min() for t in ranks])
+    values = weight * spectrum.strengths
+    square = weight**2 * square_sum(kernel, float(np.sum(spectrum.sigma.astype(np.float64) ** 4)))
+    diagonal = float(weights @ kernel.diagonal()) / edges.n_pairs
+    strengths = Strengths(values, np.ones(len(values)), np.nan, square, missed)
+    return dual_steps(strengths, edges.n_pairs, int(np.prod(edges.shape)), alpha, tol, ranks, diagonal)
+
+
+def square_sum(kernel: KroneckerEdges, fourth: float) -> float:
+    """Sum of the squared eigenvalues of the kernel between all edges; ``fourth`` is Σσ⁴, for W = ±Wᵀ."""
+    square = float(np.linalg.norm(kernel.K) * np.linalg.norm(kernel.G)) ** 2
+    return (square + kernel.relation.sign * fourth) / 2 if kernel.relation.sign else square

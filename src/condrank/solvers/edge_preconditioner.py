@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
 
 # Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes: P⁻¹ costs O(n_pairs) for each.
-LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 192, 0.2
+LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 600, 0.2
 # Entries of Φ held at a time.
 BLOCK = 1 << 22
 # Rounding errors of the Gram matrix, in units of its largest entry and the machine's precision.
@@ -117,7 +117,7 @@ class EdgePreconditioner:
         # (z_p z_q' ± z_q z_p') of a pair p < q has length √2, and 2 z_p z_p' of a square length 2.
         self.scale = np.where(self.p == self.q, 0.5, np.sqrt(0.5)) if self.sign else np.ones(len(self.p))
         self.products = SampledProducts(edges.indptr, edges.indices, edges.shape, system.backend)
-        weights = edges.weights.astype(np.float64)
+        weights = system.weights.astype(np.float64)
         trace = float(weights @ kernel.diagonal())
         strongest = self.Z[edges.sources, self.p[0]] * self.Z_objects[edges.indices, self.q[0]]
         largest = float(weights @ strongest.astype(np.float64) ** 2)
@@ -127,13 +127,13 @@ class EdgePreconditioner:
             self.floor = ROUNDING * float(np.finfo(dtype).eps) * largest
             if dtype == np.float32 and self.floor > alpha + trace / max(1, edges.n_pairs):
                 continue
-            gram = self._gram(edges.sources, edges.indices, np.sqrt(edges.weights), dtype)
+            gram = self._gram(edges.sources, edges.indices, np.sqrt(system.weights), dtype)
             self.tail = max(0.0, trace - float(np.trace(gram))) / max(1, edges.n_pairs)
             if self.floor <= alpha + self.tail:
                 break
         if system.loss == "ranking":
             # The rows' means: features of row i with Σ m z'(j) / √Σ m in the place of z'(j).
-            means = self.products.times(edges.weights, self.Z_objects) * system.row_unit[:, None]
+            means = self.products.times(system.weights, self.Z_objects) * system.row_unit[:, None]
             gram -= self._gram(np.arange(len(self.Z)), np.arange(len(self.Z)), None, dtype, means)
         self.gram = gram
 
@@ -185,6 +185,7 @@ class EdgePreconditioner:
         dense = AT_EDGES[loops_for(system.backend, edges.n_pairs, self.Z.shape[1])] * edges.n_pairs > np.prod(
             edges.shape
         )
+        at = edges.sources * edges.shape[1] + edges.indices if dense else None
 
         def inverse(c: np.ndarray) -> np.ndarray:
             M = self.Z.T @ self.products.times(system.root(c), self.Z_objects)
@@ -194,8 +195,8 @@ class EdgePreconditioner:
             M[p, q] = w
             if sign:
                 M += sign * M.T
-            if dense:
-                f = (self.Z @ M @ self.Z_objects.T)[edges.sources, edges.indices]
+            if at is not None:
+                f = (self.Z @ M @ self.Z_objects.T).ravel()[at]
             else:
                 f = self.products.at_edges(self.Z @ M, self.Z_objects)
             return (c - system.root_transposed(f)) / c.dtype.type(mu)

@@ -7,6 +7,7 @@ Symmetric and reciprocal kernels are K (S ± Sᵀ) K / 2; both directions of a p
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +97,17 @@ class Sandwich:
         self.sparse_first, self.sparse_second = first < size, second < size
         self._first = SampledProducts(entries.indptr, entries.indices, entries.shape, backend)
         self._second = SampledProducts(pairs.indptr, pairs.indices, pairs.shape, backend)
+        # Places in the dense arrays, where a product is dense.
+        self._at = None if self.sparse_second else pairs.rows * pairs.shape[1] + pairs.indices
+        self._from = None if self.sparse_first else entries.rows * entries.shape[1] + entries.indices
+
+    def astype(self, dtype: np.dtype, known: dict[int, np.ndarray]) -> Sandwich:
+        """The same products in another precision; ``known`` has kernels that were converted already, by their id."""
+        other = copy(self)
+        other.outer = known.get(id(self.outer), self.outer).astype(dtype, copy=False)
+        known = known | {id(self.outer): other.outer}
+        other.inner = known.get(id(self.inner), self.inner).astype(dtype, copy=False)
+        return other
 
     @property
     def cost(self) -> float:
@@ -109,13 +121,14 @@ class Sandwich:
         if self.sparse_first:
             T = self._first.times(values, self.inner)
         else:
-            T = sparse.csr_array((values, self.entries.indices, self.entries.indptr), self.entries.shape).toarray()
+            T = np.zeros(self.entries.shape, dtype=values.dtype)
+            T.ravel()[self._from] = values
             T = T @ self.inner
         if self.sparse_second:
             left, right = (T.T, self.outer) if self.rows_first else (self.outer, T.T)
             return self._second.at_edges(left, right)
         F = (T.T @ self.outer) if self.rows_first else self.outer @ T
-        return F[self.pairs.rows, self.pairs.indices]
+        return F.ravel()[self._at]
 
 
 class Folded:
@@ -212,6 +225,17 @@ class KroneckerEdges:
         folded = self.sandwich(self._fold.turned(a))[self._fold.place]
         return folded * (0.5 * self._fold.direction).astype(folded.dtype)
 
+    def astype(self, dtype: np.dtype) -> KroneckerEdges:
+        """The same kernel in another precision; the pattern of the edges is shared."""
+        if self.K.dtype == dtype:
+            return self
+        other = copy(self)
+        other.edges = self.edges.astype(dtype)
+        other.K = self.K.astype(dtype)
+        other.G = other.K if self.G is self.K else self.G.astype(dtype)
+        other.sandwich = self.sandwich.astype(dtype, {id(self.K): other.K, id(self.G): other.G})
+        return other
+
     def diagonal(self) -> np.ndarray:
         """The kernel of each observed edge with itself. O(n_pairs)."""
         sources, targets = self.edges.sources, self.edges.indices
@@ -222,6 +246,16 @@ class KroneckerEdges:
         """A (n, m), sparse: scores are k_vᵀ A k_v'."""
         S = self.edges.matrix(a)
         return S if not self.relation.sign else sparse.csr_array((S + self.relation.sign * S.T) * a.dtype.type(0.5))
+
+    def from_coefficients(self, A: sparse.csr_array) -> np.ndarray:
+        """a with ``coefficients(a)`` = A, of those A that these edges can make. O(n_pairs)."""
+        sources, targets = self.edges.sources, self.edges.indices
+        a = np.asarray(A[sources, targets])
+        if self._fold is None:
+            return a
+        # A pair observed one way shares its coefficient with the other direction; a loop has no other.
+        both = np.bincount(self._fold.place)[self._fold.place]
+        return a * np.where(sources == targets, 1, 2 / both).astype(a.dtype)
 
     def predict(
         self, a: np.ndarray, K_queries: np.ndarray | None = None, K_objects: np.ndarray | None = None

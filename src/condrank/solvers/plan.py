@@ -6,19 +6,30 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from condrank.graph import RelationGraph
 from condrank.nodes import ExplicitFeatures, NodeKernel, Nodes
 from condrank.observations import Complete, Edges
 from condrank.settings import Settings
+from condrank.solvers.dual_plan import RANKS, rank_costs
+from condrank.solvers.edge_preconditioner import n_eigenvectors
+from condrank.solvers.expected import Expected, edge_strengths, sampled_spectrum
 from condrank.solvers.explicit import explicit_bytes
+from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
 from condrank.solvers.preconditioned import DENSE_FROM
 
 # An eigendecomposition takes about as long as this many n³ floating-point operations of a matrix product.
 EIGH = 13.0
 # Sampled products run at this share of the speed of dense ones (benchmarks/products.py).
 SAMPLED_SPEED = 1 / 20
-# The dual solver's low-rank preconditioner pays up to about this many edges; it quarters the iterations.
-PRECONDITIONED_EDGES = 200_000
+# Elementwise work on W in an iteration, for each entry, and the fixed part of any iteration.
+PASSES, FIXED = 400.0, 1e7
+# A look at a sample of the nodes has to be cheap beside the fit: at least so many nodes and operations (milliseconds).
+SMALL, WORTH_A_LOOK = 200, 5e8
+# Newton's method takes about this many times the inner iterations of one least squares, with weights of at most ¼; its
+# products over the edges are in single precision but for one a step.
+NEWTON, NEWTON_STEPS = 1.5, 6
 
 
 @dataclass(frozen=True)
@@ -85,10 +96,15 @@ class _Sizes:
 
 
 def make_plan(graph: RelationGraph, settings: Settings) -> Plan:
-    """Choose a solver for a graph and estimate its cost, without touching the nodes."""
+    """Choose a solver for a graph and estimate its cost.
+
+    Where primal and dual compete and the fit is not tiny, the kernel of at most 200 nodes is looked at (milliseconds);
+    nothing else is computed.
+    """
     sizes = _Sizes.of(graph, settings.kernel)
-    solver, reason = _choose(graph, settings, sizes)
-    costs = {name: _cost(name, graph, settings, sizes) for name in _candidates(graph, settings, solver)}
+    expected = _expected(graph, settings, sizes)
+    solver, reason = _choose(graph, settings, sizes, expected)
+    costs = {name: _cost(name, graph, settings, sizes, expected) for name in _candidates(graph, settings, solver)}
     flops, memory = costs.pop(solver)
     sides = [graph.nodes, graph.objects]
     explicit = all(ExplicitFeatures.applies(settings.kernel, side) for side in sides)
@@ -97,13 +113,45 @@ def make_plan(graph: RelationGraph, settings: Settings) -> Plan:
     return Plan(solver, reason, coordinates, max(sizes.r, sizes.r_objects), flops, int(memory), alternatives)
 
 
-def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[str, str]:
+def _expected(graph: RelationGraph, settings: Settings, s: _Sizes) -> Expected:
+    """Iterations to expect: from the sizes, or from a look at the kernel where that may change the choice."""
+    alpha, size = settings.alpha, s.n * s.m
+    if isinstance(graph.relation, Edges) and s.n_pairs:
+        alpha /= float(np.mean(graph.relation.weights))
+    if settings.loss == "logistic":
+        alpha *= 4
+    expected = Expected.by_sizes(s.n_pairs, size, alpha)
+    open_choice = settings.solver in ("auto", "iterative") and not (graph.is_complete and settings.solver == "auto")
+    exact = not ExplicitFeatures.applies(settings.kernel, graph.nodes) and not graph.nodes.is_text
+    special = settings.clip or settings.pairwise_kernel is not None or bool(settings.compared)
+    # With an edge or two a node nothing beats the dual, whatever the kernel.
+    small = min(s.n, s.m) < SMALL or s.n_pairs <= 2 * max(s.n, s.m)
+    if not open_choice or not exact or special or small:
+        return expected
+    if min(_cost(name, graph, settings, s, expected)[0] for name in ("primal", "dual")) < WORTH_A_LOOK:
+        return expected
+    sigma = sampled_spectrum(settings.kernel, graph.nodes)
+    tau = sampled_spectrum(settings.kernel, graph.objects) if graph.is_two_domain else sigma
+    strengths = edge_strengths(settings.relation, sigma, tau, (n_eigenvectors(s.n), n_eigenvectors(s.m)))
+    ranks = (0, *(t for t in RANKS if t <= s.n_pairs // 2))
+    return Expected.by_look(strengths, s.n_pairs, size, alpha, max(settings.tol, 1e-10), ranks)
+
+
+def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes, expected: Expected) -> tuple[str, str]:
     asked = settings.solver
     complete = graph.is_complete
+    if settings.compared and asked != "early_stopping":
+        each = "a block of weights each beside the first, preconditioned by closed forms of the complete graph"
+        return "newton" if settings.loss == "logistic" else "primal", f"{len(settings.compared)} compared: {each}"
     if settings.loss == "logistic":
-        if asked not in ("auto", "iterative", "primal"):
+        if asked not in ("auto", "iterative", "primal", "dual"):
             raise ValueError(f"loss='logistic' is solved by Newton's method: use solver='auto', got {asked!r}")
-        return "newton", "the logistic loss has no closed form"
+        if asked == "dual" and settings.clip:
+            raise ValueError("clip=True needs an eigendecomposition, which the dual solver spares; use solver='primal'")
+        none = "the logistic loss has no closed form"
+        if asked == "dual" or (asked != "primal" and _cheapest(graph, settings, sizes, expected) == "dual"):
+            return "dual_newton", f"{none}: steps over the edges"
+        return "newton", none
     if settings.pairwise_kernel is not None:
         if asked not in ("auto", "iterative", "dual"):
             raise ValueError(f"pairwise_kernel is solved in the dual: use solver='auto' or 'dual', got {asked!r}")
@@ -122,10 +170,7 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
     if complete and asked == "auto":
         dense = isinstance(graph.relation, Complete)
         return "closed_form", "the graph is complete" if dense else "the relation is factored: every pair is known"
-    flops = {name: _cost(name, graph, settings, sizes)[0] for name in ("primal", "dual")}
-    best = min(flops, key=lambda name: flops[name])
-    if ExplicitFeatures.applies(settings.kernel, graph.nodes) or settings.clip:
-        best = "primal"
+    best = _cheapest(graph, settings, sizes, expected)
     why = {
         "primal": "the closed form of the complete graph preconditions it well",
         "dual": "iterating over the edges is cheaper than an eigendecomposition",
@@ -133,20 +178,34 @@ def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes) -> tuple[st
     return best, f"{graph.density:.2%} of the pairs are observed: {why[best]}"
 
 
+def _cheapest(graph: RelationGraph, settings: Settings, sizes: _Sizes, expected: Expected) -> str:
+    """Primal or dual, or what Newton's method has for them."""
+    if ExplicitFeatures.applies(settings.kernel, graph.nodes) or settings.clip:
+        return "primal"
+    primal, dual = ("newton", "dual_newton") if settings.loss == "logistic" else ("primal", "dual")
+    costs = [_cost(name, graph, settings, sizes, expected)[0] for name in (primal, dual)]
+    # A small logistic fit keeps to W: there is nothing to win.
+    tiny = settings.loss == "logistic" and sizes.n < SMALL
+    return "primal" if tiny or costs[0] < costs[1] else "dual"
+
+
 def _candidates(graph: RelationGraph, settings: Settings, solver: str) -> list[str]:
     names = {solver}
-    if settings.loss != "logistic" and solver != "early_stopping" and settings.pairwise_kernel is None:
+    one_block = settings.pairwise_kernel is None and not settings.compared
+    if settings.loss != "logistic" and solver != "early_stopping" and one_block:
         names |= {"closed_form"} if graph.is_complete else {"primal", "dual"}
+    if settings.loss == "logistic" and one_block and not ExplicitFeatures.applies(settings.kernel, graph.nodes):
+        names |= {"newton", "dual_newton"}
     return sorted(names)
 
 
-def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes) -> tuple[float, float]:
+def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expected: Expected) -> tuple[float, float]:
     """Weighted flops and bytes at the peak."""
     ranking = settings.loss == "ranking" and settings.relation.sign != 0
     dense = not isinstance(graph.relation, Edges)
     reduction = 2.0 * s.n * s.m * s.r_objects * isinstance(graph.relation, Complete) + 2.0 * s.n * s.r * s.r_objects
     square = s.r * s.r_objects
-    if solver == "closed_form" or (solver == "early_stopping" and dense):
+    if solver == "closed_form" or (solver == "early_stopping" and dense and not settings.compared):
         steps = settings.max_iter * 10.0 * square if solver == "early_stopping" else 0.0
         flops = s.flops + reduction + steps + ranking * s.r**3 / 3
         # After the eigendecomposition: the labels times Z, their reduction, and 1/D, which becomes W.
@@ -156,38 +215,39 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes) -> t
         return s.flops + float(min(square, s.n_pairs)) ** 3, s.kept + explicit_bytes(
             settings.relation, s.r, s.r_objects, s.n_pairs
         )
-    if solver == "dual":
-        product = min(2.0 * s.n_pairs * (s.n + s.m) / SAMPLED_SPEED, 2.0 * s.n * s.m * (s.n + s.m))
+    if solver in ("dual", "dual_newton"):
         kernels = s.n**2 + (s.m**2 if graph.is_two_domain else 0)
-        return _dual_iterations(s, settings.alpha) * product, s.itemsize * (kernels + s.n * s.m) + 80 * s.n_pairs
+        memory = s.itemsize * (kernels + s.n * s.m) + 80 * s.n_pairs
+        if solver == "dual":
+            return _dual_flops(settings, s, expected), memory
+        return _dual_flops(settings, s, expected, NEWTON / 2, NEWTON_STEPS), memory + 4 * kernels
     if s.n_pairs >= DENSE_FROM * s.n * s.m:
         product, held = 4.0 * s.n * s.m * s.r_objects, 3 * s.n * s.m
     else:
         product, held = 4.0 * s.n_pairs * s.r_objects / SAMPLED_SPEED, 2 * s.n * s.r_objects
-    product += 4.0 * s.n * square
+    blocks = 1 + len(settings.compared)
+    product = blocks * (product + (4.0 * s.n + PASSES) * square) + FIXED
     # Coordinates, the mask or samples, and CG's iterates with the preconditioner.
-    memory = 2 * s.kept + s.itemsize * (held + (8 + ranking) * square) + 32 * s.n_pairs
-    newton = 6 if solver == "newton" else 1
-    return s.flops + newton * _primal_iterations(s, settings.alpha) * product, max(s.memory, memory)
+    memory = 2 * s.kept + s.itemsize * (held + (8 * blocks + ranking) * square) + (24 + 8 * blocks) * s.n_pairs
+    iterations = expected.primal if solver != "newton" else NEWTON * expected.primal + NEWTON_STEPS
+    return s.flops + iterations * product, max(s.memory, memory)
 
 
-def _primal_iterations(s: _Sizes, alpha: float) -> float:
-    """Iterations to expect, ∝ 1/√(density λ), as measured with RBF kernels (docs/benchmarks/iterations.md)."""
-    share = s.n_pairs / (s.n * s.m)
-    return min(max(6 / (share * max(alpha, 1e-12)) ** 0.5, 8.0), 1000.0)
-
-
-def _dual_iterations(s: _Sizes, alpha: float) -> float:
-    """Iterations to expect, ∝ √(edges/λ), as measured with RBF kernels (docs/benchmarks/incomplete.md)."""
-    plain = 0.4 * (s.n_pairs / max(alpha, 1e-12)) ** 0.5
-    return min(max(plain / 4 if s.n_pairs <= PRECONDITIONED_EDGES else plain, 10.0), 4000.0)
+def _dual_flops(settings: Settings, s: _Sizes, expected: Expected, scale: float = 1.0, steps: int = 0) -> float:
+    """Flops over the edges, with the best preconditioner; ``steps`` products beside those of the iterations."""
+    loops, size, both = loops_for("auto", s.n_pairs, min(s.n, s.m)), s.n * s.m, 2 if settings.relation.sign else 1
+    first, second = min(TIMES[loops] * both * s.n_pairs, size), min(AT_EDGES[loops] * s.n_pairs, size)
+    product = min(first * s.m + second * s.n, first * s.n + second * s.m) + FIXED / 2
+    k = n_eigenvectors(max(s.n, s.m))
+    costs = rank_costs((s.n, s.m), s.n_pairs, k, expected.ranks, scale * expected.dual, product, builds=max(1, steps))
+    return 2 * (float(costs.min()) + steps * product)
 
 
 def _coordinates_cost(kernel: NodeKernel, nodes: Nodes) -> tuple[int, float, int]:
     """Number of coordinates, weighted flops and peak bytes of making them."""
     n, d = len(nodes), nodes.base.shape[1] + kernel.constant
     if ExplicitFeatures.applies(kernel, nodes):
-        copies = n * d if kernel.constant or kernel.name == "cosine" else 0
+        copies = n * d if kernel.constant or kernel.name == "cosine" or kernel.weights else 0
         return d, 2.0 * n * d**2 + EIGH * d**3, nodes.dtype.itemsize * copies + 8 * 4 * d**2
     return n, 2.0 * n**2 * d + EIGH * n**3, nodes.dtype.itemsize * 3 * n**2
 

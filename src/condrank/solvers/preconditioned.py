@@ -18,7 +18,7 @@ from condrank.nodes import Coordinates, ExactKernel
 from condrank.observations import Edges
 from condrank.relations import Relation
 from condrank.solvers.closed_form import CompleteInverse
-from condrank.solvers.krylov import krylov
+from condrank.solvers.krylov import Operator, krylov
 from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Iteration, Solution
 
@@ -80,7 +80,11 @@ class PrimalSystem:
 
     def reduce(self, entries: np.ndarray) -> np.ndarray:
         """Π[Zᵀ S Z'] for the sparse S with these entries at the observed pairs."""
-        return self.relation.project(self.Z.T @ self.products.times(entries, self.Z_objects))
+        return self.reduce_to(self.relation, entries)
+
+    def reduce_to(self, relation: Relation, entries: np.ndarray) -> np.ndarray:
+        """`reduce` with the projection of a relation."""
+        return relation.project(self.Z.T @ self.products.times(entries, self.Z_objects))
 
     def values(self, W: np.ndarray) -> np.ndarray:
         """The model's values z(v)ᵀ W z(v') at the observed pairs."""
@@ -96,13 +100,17 @@ class PrimalSystem:
         out += alpha * W
         return out
 
+    def preconditioner(self, loss: str, alpha: float, density: float) -> Operator:
+        """The inverse, were every pair observed with weight ``density``."""
+        inverse = CompleteInverse(self.relation, loss, self.rows, self.cols, alpha / density)
+        return lambda R: inverse(R) / density
+
     def solve(self, alpha: float, iteration: Iteration) -> Solution:
         """W for one λ > 0, to a relative residual of the iteration's tolerance."""
-        inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha / self.density)
         found = krylov(
             lambda W: self.apply(W, alpha),
             self.rhs,
-            precondition=lambda R: inverse(R) / self.density,
+            precondition=self.preconditioner(self.loss, alpha, self.density),
             start=iteration.start,
             tol=max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
             max_iter=iteration.max_iter,

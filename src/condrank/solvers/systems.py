@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from condrank.compared_model import ComparedModel
 from condrank.edge_model import EdgeModel
 from condrank.exceptions import RelationWarning
 from condrank.model import Model
@@ -15,10 +16,12 @@ from condrank.nodes.values import KernelValues
 from condrank.observations import Observations
 from condrank.settings import Settings
 from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.compared import ComparedSystem
 from condrank.solvers.dual_fit import DualFit
 from condrank.solvers.early_stopping import EarlyStopping
 from condrank.solvers.explicit import ExplicitSystem, all_edges
-from condrank.solvers.logistic import LogisticSystem
+from condrank.solvers.logistic import PrimalLogistic
+from condrank.solvers.logistic_dual import DualLogistic
 from condrank.solvers.preconditioned import PrimalSystem
 from condrank.solvers.solution import System
 
@@ -43,6 +46,10 @@ def make_system(
         name = settings.pairwise_kernel or settings.relation.name
         edges = all_edges(observed)
         return DualFit(name, settings.loss, rows, cols, edges, settings.prior_weight, settings.centre)
+    if solver == "dual_newton":
+        rows, _ = coordinates or _kernel_values(settings, first, second)
+        edges = all_edges(observed)
+        return DualLogistic(rows, edges.with_values(outcomes(edges.values, settings.centre)))
     if coordinates is None:
         weights = degree_weights(observed, first is second) if solver in ("primal", "newton") else (None, None)
         rows = fit_coordinates(settings.kernel, first, settings.clip, weights[0])
@@ -50,25 +57,34 @@ def make_system(
     else:
         rows, cols = coordinates
     relation, loss, prior_weight = settings.relation, settings.loss, settings.prior_weight
+    compared = settings.compared
     if solver == "newton":
         edges = all_edges(observed)
-        system = PrimalSystem(relation, "regression", rows, cols, edges, dense=False)
-        return LogisticSystem(system, outcomes(edges.values, settings.centre))
+        if compared:
+            system = ComparedSystem("regression", rows, edges, compared, dense=False)
+        else:
+            system = PrimalSystem(relation, "regression", rows, cols, edges, dense=False)
+        return PrimalLogistic(system, outcomes(edges.values, settings.centre))
     if solver == "explicit":
         return ExplicitSystem(relation, loss, rows, cols, observed, prior_weight, settings.centre)
-    if solver == "closed_form" or (solver == "early_stopping" and observed.is_complete):
+    if compared:
+        system = ComparedSystem(loss, rows, all_edges(observed), compared, settings.centre)
+    elif solver == "closed_form" or (solver == "early_stopping" and observed.is_complete):
         system = ClosedForm(relation, loss, rows, cols, observed, prior_weight)
     else:
         system = PrimalSystem(relation, loss, rows, cols, all_edges(observed), prior_weight, settings.centre)
     return EarlyStopping(system, settings.method) if solver == "early_stopping" else system
 
 
-def make_model(system: System, settings: Settings) -> Model | EdgeModel:
+def make_model(system: System, settings: Settings) -> Model | EdgeModel | ComparedModel:
     """The model that a system's solution completes; without weights."""
     common = {"prior_weight": settings.prior_weight, "offset": settings.centre}
-    if isinstance(system, DualFit):
-        return EdgeModel(system.rows, system.cols, system.kernel, None, **common)
-    return Model(system.rows, system.cols, None, **common, logistic=settings.loss == "logistic")
+    logistic = settings.loss == "logistic"
+    if isinstance(system, DualFit | DualLogistic):
+        return EdgeModel(system.rows, system.cols, system.kernel, None, **common, logistic=logistic)
+    if settings.compared:
+        return ComparedModel(system.rows, settings.compared, None, settings.centre, logistic)
+    return Model(system.rows, system.cols, None, **common, logistic=logistic)
 
 
 def _kernel_values(settings: Settings, first: Nodes, second: Nodes) -> tuple[KernelValues, KernelValues]:

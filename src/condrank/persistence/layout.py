@@ -1,0 +1,175 @@
+"""The file: named arrays behind a JSON header, in the layout of safetensors, which other programs read as well.
+
+    8 bytes      length of the header, little-endian
+    header       JSON: name → dtype, shape, place; and under "__metadata__" the manifest, as a string, and its checksum
+    data         the arrays, in C order, one after the other
+
+The manifest holds a SHA-256 of every array. Checksums tell of damage, not of malice: whoever can write the file can
+write new ones; but a file can hold nothing that would be executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import struct
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FORMAT, VERSION = "condrank", 1
+FILE_NAME = "model.safetensors"
+MOST_HEADER = 1 << 28  # bytes: a longer one is no header
+DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
+NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+
+
+def model_file(path: Any) -> Path:
+    """The file itself; in a folder, or where a trailing slash asks for one, the file of a fixed name in it."""
+    given = os.fspath(path)
+    folder = Path(given).is_dir() or given.endswith(("/", os.sep))
+    return Path(given) / FILE_NAME if folder else Path(given)
+
+
+def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
+    """Write manifest and arrays; whatever happens, the old file or the new one is there, whole.
+
+    Returns
+    -------
+    Path
+        The file written.
+    """
+    target = model_file(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    plain = {name: _plain(name, array) for name, array in arrays.items()}
+    header, offset, sums = {}, 0, {}
+    for name, array in plain.items():
+        end = offset + array.nbytes
+        header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [offset, end]}
+        sums[name] = _sha256(array)
+        offset = end
+    text = json.dumps({"format": FORMAT, "version": VERSION, "sha256": sums} | manifest, allow_nan=True)
+    header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
+    encoded = json.dumps(header).encode()
+    encoded += b" " * (-len(encoded) % 8)  # data begins at a multiple of eight
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(struct.pack("<Q", len(encoded)))
+            file.write(encoded)
+            for array in plain.values():
+                file.write(array.data.cast("B") if array.nbytes else b"")
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    return target
+
+
+def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Manifest and arrays of a file; a ValueError names the file and what is wrong with it.
+
+    With ``mmap`` the arrays are read when they are used, and their checksums are not compared.
+    """
+    file = model_file(path)
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        start = stream.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+        if not 2 <= length <= min(MOST_HEADER, size - 8):
+            raise ValueError(
+                f"{file} is not a model of condrank, or it is truncated: its header has no sensible length"
+            )
+        header = _parse(stream.read(length), file)
+    places = {name: place for name, place in header.items() if name != "__metadata__"}
+    manifest = _manifest(header, places, file)
+    data = np.memmap(file, dtype=np.uint8, mode="r") if size else np.empty(0, np.uint8)
+    arrays, end = {}, 0
+    for name, place in places.items():
+        arrays[name], end = _array(data[8 + length :], name, place, end, file)
+        if not mmap:
+            arrays[name] = np.array(arrays[name])
+            if _sha256(arrays[name]) != manifest["sha256"].get(name):
+                raise ValueError(f"{file} is damaged: the checksum of {name} does not match")
+    if 8 + length + end != size:
+        raise ValueError(f"{file} is damaged: {size - 8 - length - end} bytes more than its header tells")
+    return manifest, arrays
+
+
+def _parse(text: bytes, file: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict):
+        raise ValueError(f"{file} is not a model of condrank, or it is damaged: its header is not JSON")
+    return header
+
+
+def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dict[str, Any]:
+    found = header.get("__metadata__")
+    metadata: dict[str, Any] = found if isinstance(found, dict) else {}
+    text = metadata.get("manifest")
+    try:
+        manifest = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        manifest = None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError(f"{file} holds arrays, but no model of condrank")
+    version = manifest.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise ValueError(
+            f"{file} has format version {version!r}, written by condrank {manifest.get('condrank')!r}; this condrank "
+            f"reads versions up to {VERSION}: install a newer one"
+        )
+    if metadata.get("sha256") != _digest(str(text), places) or not isinstance(manifest.get("sha256"), dict):
+        raise ValueError(f"{file} is damaged: the checksum of its header does not match")
+    return manifest
+
+
+def _array(data: np.ndarray, name: str, place: Any, start: int, file: Path) -> tuple[np.ndarray, int]:
+    """One array, a view of the data, and where it ends; it has to begin where the last one ended."""
+    try:
+        dtype, shape = np.dtype(DTYPES[place["dtype"]]), tuple(int(length) for length in place["shape"])
+        first, end = (int(offset) for offset in place["data_offsets"])
+        fits = min(shape, default=0) >= 0 and first == start and end - first == dtype.itemsize * math.prod(shape)
+    except (KeyError, TypeError, ValueError):
+        fits, dtype, shape, first, end = False, np.dtype("u1"), (), 0, 0
+    if not fits:
+        raise ValueError(f"{file} is damaged: the header's place of {name} makes no sense")
+    if end > len(data):
+        raise ValueError(f"{file} is truncated: {name} ends {end - len(data)} bytes behind the end of the file")
+    return data[first:end].view(dtype).reshape(shape), end
+
+
+def _plain(name: str, array: np.ndarray) -> np.ndarray:
+    array = np.ascontiguousarray(array).reshape(np.shape(array))
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    if array.dtype not in NAMES:
+        raise ValueError(f"{name} has type {array.dtype}, which a model file cannot hold; it can hold {list(DTYPES)}")
+    return array
+
+
+def _sha256(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).data.cast("B") if array.nbytes else b"").hexdigest()
+
+
+def _digest(manifest: str, places: dict[str, Any]) -> str:
+    places = {name: place for name, place in places.items() if name != "__metadata__"}
+    return hashlib.sha256((manifest + json.dumps(places, sort_keys=True)).encode()).hexdigest()
+
+
+def _umask() -> int:
+    """The process's mask of permissions, which can only be read by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,115 @@
+"""Compared features: steps on the diagonal, which no continuous node kernel has (MATH.md, section 9).
+
+h(v, v') = z(v)ᵀ W₀ z(v') + Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v'), W₀ skew and every W_f symmetric, is reciprocal.
+Its weights are one block each, solved for together by the iteration of `condrank.solvers.preconditioned`. As the signs
+square to one, each block alone has the closed form of the complete graph, which preconditions it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from condrank._blocks import CACHED, row_blocks
+from condrank.nodes import Coordinates, Nodes
+from condrank.observations import Edges
+from condrank.relations import RECIPROCAL, SYMMETRIC
+from condrank.solvers.closed_form import CompleteInverse
+from condrank.solvers.krylov import Operator
+from condrank.solvers.preconditioned import PrimalSystem
+
+
+def compared_values(nodes: Nodes, compared: Sequence[int]) -> np.ndarray:
+    """The compared features of nodes, (n_compared, n_nodes)."""
+    X = nodes.rows
+    columns = X[:, list(compared)]
+    return np.ascontiguousarray((columns.toarray() if sparse.issparse(X) else columns).T)
+
+
+def turn_by_signs(F: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """F (n, m) times sign(values_i - others_j), in place; the signs are made a block of rows at a time."""
+    for block in row_blocks(*F.shape, budget=CACHED):
+        F[block] *= np.sign(values[block, None] - others)
+    return F
+
+
+class ComparedSystem(PrimalSystem):
+    """Right-hand side, product and preconditioner for the blocks W₀, W_f, …: arrays of shape (1 + n_compared, r, r).
+
+    Parameters
+    ----------
+    loss : {"regression", "ranking"}
+        Ranking is conditioned on the rows of the edges.
+    rows : Coordinates
+        Of the nodes.
+    edges : Edges of shape (n, n)
+        The observed pairs; of a complete graph all of them.
+    compared : sequence of int
+        Features that are compared.
+    centre : float
+        Taken from every label.
+    dense : bool, optional
+        As for `PrimalSystem`.
+
+    Notes
+    -----
+    A product costs 1 + n_compared times that of `PrimalSystem`.
+    """
+
+    def __init__(
+        self,
+        loss: str,
+        rows: Coordinates,
+        edges: Edges,
+        compared: Sequence[int],
+        centre: float = 0.0,
+        dense: bool | None = None,
+    ):
+        self.features = compared_values(rows.nodes, compared)
+        self.signs = np.sign(self.features[:, edges.sources] - self.features[:, edges.indices])
+        super().__init__(RECIPROCAL, loss, rows, rows, edges, centre=centre, dense=dense)
+        self.signs = self.signs.astype(self.Z.dtype, copy=False)
+
+    def reduce(self, entries: np.ndarray) -> np.ndarray:
+        """Blocks Π[Zᵀ S Z], and Π[Zᵀ (sign ∘ S) Z] for each compared feature."""
+        turned = [self.reduce_to(RECIPROCAL, entries)]
+        turned += [self.reduce_to(SYMMETRIC, sign * entries) for sign in self.signs]
+        return np.stack(turned)
+
+    def values(self, W: np.ndarray) -> np.ndarray:
+        """h at the observed pairs."""
+        out = super().values(W[0])
+        for sign, block in zip(self.signs, W[1:], strict=True):
+            out += sign * super().values(block)
+        return out
+
+    def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
+        """The blocks of the normal equations' left side."""
+        out = self._apply_dense(W) if self.dense else self.reduce(self.loss_operator(self.values(W)))
+        out += alpha * W
+        return out
+
+    def _apply_dense(self, W: np.ndarray) -> np.ndarray:
+        Z = self.Z
+        F = (Z @ W[0]) @ Z.T
+        for x, block in zip(self.features, W[1:], strict=True):
+            F += turn_by_signs((Z @ block) @ Z.T, x, x)
+        F = self.loss_operator.on_all(F)
+        out = np.empty_like(W)
+        out[0] = RECIPROCAL.project(Z.T @ (F @ Z))
+        for x, block in zip(self.features, out[1:], strict=True):
+            block[:] = SYMMETRIC.project(Z.T @ (turn_by_signs(F.copy(), x, x) @ Z))
+        return out
+
+    def preconditioner(self, loss: str, alpha: float, density: float) -> Operator:
+        """The closed forms of W₀ and of W_f, each as if the others were not there."""
+        skew = CompleteInverse(RECIPROCAL, loss, self.rows, self.cols, alpha / density)
+        # Row means that the ranking loss takes out are those of turned values: none of the symmetric model's own.
+        even = CompleteInverse(SYMMETRIC, "regression", self.rows, self.cols, alpha / density)
+
+        def inverse(R: np.ndarray) -> np.ndarray:
+            return np.stack([skew(R[0]), *(even(block) for block in R[1:])]) / density
+
+        return inverse

@@ -1,0 +1,164 @@
+"""Iterations to expect of each solver, from eigenvalues of the node kernels: exact ones, or a guess from a sample.
+
+The observed pairs are taken as a random sample of all. That settles the condition of the three iterations up to a
+factor of about two: plain and preconditioned conjugate gradients over the edges, and those on W.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from condrank.nodes import NodeKernel, Nodes
+from condrank.nodes.similarity import NodeSimilarity
+from condrank.relations import Relation
+
+# Share of the nodes looked at, the fewest and the most of them.
+SHARE, FEWEST, MOST = 0.25, 64, 200
+# Eigenvalues kept apart, and groups of the others: all products of two are formed.
+APART, POOLED = 24, 40
+# Iterations on W are about this factor times ½ log(2/tol) κ^(this power / 2) (fitted, docs/decisions.md).
+PRIMAL_FACTOR, PRIMAL_POWER = 0.7, 1.25
+
+
+class Strengths(NamedTuple):
+    """Eigenvalues of the edge kernel over all n m pairs, descending, each as often as ``counts`` says.
+
+    ``square`` is their sum of squares and ``trace`` their sum; ``missed`` bounds those that cannot be taken out.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    trace: float
+    square: float
+    missed: float = 0.0
+
+
+def sampled_spectrum(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
+    """Eigenvalues (n,), descending, that the kernel matrix of the nodes has, nearly, from a sample of them.
+
+    The i-th of a sample of m is about m μ_i + Σ_{j>i} μ_j: it grows with the sample but for what each node has of its
+    own, the mass of all that follow. Solved for μ, this gives the eigenvalues at any size. O(m³).
+    """
+    n = len(nodes)
+    m = min(n, max(FEWEST, min(MOST, int(SHARE * n))))
+    if m < n:
+        nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m]))
+    K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
+    sigma = linalg.eigvalsh(K, check_finite=False)[::-1].clip(0)
+    if m == n:
+        return sigma
+    grown, left = np.empty(n), float(np.trace(K)) / m
+    for i, value in enumerate(sigma):
+        mu = min(max(0.0, (float(value) - left) / (m - 1)), left)
+        left -= mu
+        grown[i] = n * mu + left
+    grown[m:] = max(0.0, n * float(np.trace(K)) / m - float(grown[:m].sum())) / (n - m)
+    return np.sort(grown)[::-1]
+
+
+def edge_strengths(relation: Relation, sigma: np.ndarray, tau: np.ndarray, k: tuple[int, int]) -> Strengths:
+    """Products of two eigenvalues; ``k`` eigenvectors of either side can be computed."""
+    left, left_counts = _pooled(sigma)
+    right, right_counts = _pooled(tau)
+    values = np.multiply.outer(left, right).ravel()
+    counts = np.multiply.outer(left_counts, right_counts).ravel() / (2 if relation.sign else 1)
+    order = np.argsort(-values)
+    square = float(np.sum(sigma**2) * np.sum(tau**2))
+    if relation.sign:
+        square = (square + relation.sign * float(np.sum(sigma**4))) / 2
+    trace = float(np.sum(sigma) * np.sum(tau)) / (2 if relation.sign else 1)
+    missed = max(sigma[0] * tau[k[1]] if k[1] < len(tau) else 0.0, tau[0] * sigma[k[0]] if k[0] < len(sigma) else 0.0)
+    return Strengths(values[order], counts[order], trace, square, float(missed))
+
+
+def _pooled(sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and how often each: the largest one by one, the others as means of ever longer runs."""
+    if len(sigma) <= APART + POOLED:
+        return sigma, np.ones(len(sigma))
+    bounds = np.unique(np.geomspace(APART, len(sigma), POOLED + 1).round().astype(int))
+    lengths = np.diff(bounds)
+    means = np.add.reduceat(sigma, bounds[:-1]) / lengths
+    return np.append(sigma[:APART], means), np.append(np.ones(APART), lengths)
+
+
+def dual_steps(
+    strengths: Strengths,
+    n_pairs: int,
+    size: int,
+    alpha: float,
+    tol: float,
+    ranks: tuple[int, ...] = (0,),
+    diagonal: float | None = None,
+) -> np.ndarray:
+    """Iterations over the edges with the strongest t features taken out, for each t of ``ranks``.
+
+    What l features leave of K̄ has mean eigenvalue τ_l (its diagonal) and spreads as a sample covariance does, over
+    τ_l (1 ± √y_l)², y_l = n_pairs mean square entry / τ_l². The iteration spends one step on each of l - t strong
+    directions and ½ √κ_l log(2/tol) on the rest, for the best l. ``diagonal`` is that of K̄ if it is known exactly.
+    """
+    s, counts = np.append(0.0, strengths.values), np.append(0.0, strengths.counts)
+    taken = np.cumsum(counts)
+    diagonal = strengths.trace / size if diagonal is None else diagonal
+    tail = (diagonal - np.cumsum(s * counts) / size).clip(0)
+    spread = np.sqrt(n_pairs * (strengths.square - np.cumsum(s**2 * counts)).clip(0)) / size
+    # Products with an eigenvector that was not computed are never taken out: the strongest bounds all that follow.
+    following = np.maximum(np.append(s[1:], s[-1]), strengths.missed) * n_pairs / size
+    # Two bounds of the largest: by the spread, and by the strongest product left (safe where tail is mere rounding).
+    safe = np.maximum(tail, 1e-30)
+    upper = np.minimum((np.sqrt(safe) + spread / np.sqrt(safe)) ** 2, (np.sqrt(safe) + np.sqrt(following)) ** 2)
+    upper = np.maximum(upper, tail + following)
+    lower = ((np.sqrt(safe) - spread / np.sqrt(safe)).clip(0) ** 2).max()
+    steps = 0.5 * np.sqrt((alpha + upper) / (alpha + lower)) * np.log(2 / tol)
+    return np.array([np.min(steps + (taken - t).clip(0)) for t in ranks])
+
+
+def moment_steps(diagonal: float, square: float, n_pairs: int, size: int, alpha: float, tol: float) -> float:
+    """`dual_steps` of plain iterations with nothing known but the mean and the mean square of the eigenvalues."""
+    root, spread = np.sqrt(max(diagonal, 1e-30)), np.sqrt(n_pairs * square) / size
+    upper, lower = (root + spread / root) ** 2, max(0.0, root - spread / root) ** 2
+    return 0.5 * float(np.sqrt((alpha + upper) / (alpha + lower))) * float(np.log(2 / tol))
+
+
+def primal_steps(strengths: Strengths, n_pairs: int, size: int, alpha: float, tol: float) -> float:
+    """Iterations on W, preconditioned by the closed form of the complete graph.
+
+    With s = σσ'/(σσ' + λ/ρ), ρ = n_pairs/size, the preconditioned system is √s (UᵀMU/ρ) √s + 1 - s for the mask M. In
+    l directions U the sampled part spreads over (1 ± √y)², y = (1 - ρ) l/n_pairs. Its largest eigenvalue follows from
+    l = Σ s; the smallest is the better, over all l, of that of the l strongest directions and 1 - s of the rest.
+    """
+    density = n_pairs / size
+    s = strengths.values / (strengths.values + alpha / density)
+    dimension, taken = float(s @ strengths.counts), np.append(0.0, np.cumsum(strengths.counts))
+    largest = min((1 + np.sqrt((1 - density) * dimension / n_pairs)) ** 2, 1 / density)
+    known = (1 - np.sqrt((1 - density) * taken / n_pairs)).clip(0) ** 2
+    smallest = float(np.minimum(known, np.append(1 - s, 1.0)).max())
+    condition = float(largest) / smallest
+    return 0.5 * float(np.log(2 / tol)) * PRIMAL_FACTOR * condition ** (PRIMAL_POWER / 2)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Iterations on W, and over the edges with each number of features in the preconditioner (0: none)."""
+
+    primal: float
+    ranks: tuple[int, ...]
+    dual: np.ndarray
+
+    @classmethod
+    def by_sizes(cls, n_pairs: int, size: int, alpha: float) -> Expected:
+        """Without a look at the kernel: as measured with RBF kernels of medium width."""
+        alpha = max(alpha, 1e-12)
+        primal = min(max(6 / (n_pairs / size * alpha) ** 0.5, 8.0), 1000.0)
+        return cls(primal, (0,), np.array([min(max(0.4 * (n_pairs / alpha) ** 0.5, 10.0), 4000.0)]))
+
+    @classmethod
+    def by_look(
+        cls, strengths: Strengths, n_pairs: int, size: int, alpha: float, tol: float, ranks: tuple[int, ...]
+    ) -> Expected:
+        """From the eigenvalues of the node kernels."""
+        primal = primal_steps(strengths, n_pairs, size, alpha, tol)
+        return cls(primal, ranks, dual_steps(strengths, n_pairs, size, alpha, tol, ranks))

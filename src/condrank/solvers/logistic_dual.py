@@ -1,0 +1,124 @@
+"""Logistic loss over the edges, where that is cheaper than coordinates of an exact kernel.
+
+With K̄ the reciprocal Kronecker kernel between the games, f = K̄a has ‖h‖² = aᵀK̄a and the minimiser a = m (t - p)/λ.
+With weights w = m p (1 - p) a Newton step d solves
+
+    (√w K̄ √w + λ I) c = (m (t - p) - λ a)/√w,    d = √w c,
+
+the dual system of weighted least squares: nothing is decomposed but a few eigenvectors for its preconditioner.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from condrank.nodes.values import KernelValues
+from condrank.observations import Edges
+from condrank.relations import RECIPROCAL
+from condrank.solvers.dual import DualSystem
+from condrank.solvers.dual_plan import RankPlan, plan_preconditioner
+from condrank.solvers.edge_preconditioner import EdgePreconditioner
+from condrank.solvers.kronecker import KroneckerEdges
+from condrank.solvers.krylov import Operator, krylov
+from condrank.solvers.logistic import INNER_ITERATIONS, Newton
+from condrank.solvers.solution import Iteration, Solution
+
+# The preconditioner is made anew for weights that differ from its own by more than this share, which happens about
+# so many times.
+STALE, BUILDS = 0.1, 4
+# Inner residuals that single precision reaches.
+SINGLE = 1e-4
+
+
+class DualLogistic(Newton):
+    """Newton's method over the edges, in single precision within a step: it only has to be good, not exact.
+
+    Parameters
+    ----------
+    rows : KernelValues
+        Of the nodes.
+    edges : Edges
+        Games, the labels being outcomes: 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
+    """
+
+    def __init__(self, rows: KernelValues, edges: Edges):
+        self.rows = self.cols = rows
+        self.edges = one_way(edges).astype(rows.K.dtype)
+        super().__init__(self.edges.weights, self.edges.values)
+        self.kernel = KroneckerEdges(RECIPROCAL, rows.K, None, self.edges)
+        self._single: KroneckerEdges | None = None
+        self._inner, self._tol = self.kernel, SINGLE
+        self._rank: RankPlan | None = None
+        self._preconditioner: EdgePreconditioner | None = None
+
+    def solve(self, alpha: float, iteration: Iteration) -> Solution:
+        """Edge coefficients a for one λ > 0."""
+        self._rank = self._preconditioner = None
+        self._inner, self._tol = self.kernel, max(iteration.tol, SINGLE**2)
+        # The trace bounds the largest eigenvalue: where λ is above its rounding error, single precision will do.
+        trace = 0.25 * float(self.weights @ self.kernel.diagonal())
+        if alpha > 10 * float(np.finfo(np.float32).eps) * trace:
+            self._single = self._single or self.kernel.astype(np.dtype(np.float32))
+            self._inner = self._single
+        return super().solve(alpha, iteration)
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """K̄a."""
+        return self.kernel.product(x)
+
+    def gradient(self, entries: np.ndarray) -> np.ndarray:
+        """The entries: K̄ is left out of both sides."""
+        return entries
+
+    def penalty(self, x: np.ndarray, f: np.ndarray) -> float:
+        """aᵀK̄a."""
+        return float(x.astype(np.float64, copy=False) @ f)
+
+    def start(self, start: Any) -> np.ndarray:
+        """From coefficients of these edges, or from a sparse (n, n) array."""
+        if isinstance(start, np.ndarray):
+            return start
+        return self.kernel.from_coefficients(start)
+
+    def direction(self, weights: np.ndarray, gradient: np.ndarray, alpha: float, tol: float) -> np.ndarray:
+        """Conjugate gradients on the system above, with the low-rank preconditioner."""
+        dtype = self._inner.K.dtype
+        weights = np.maximum(weights, np.finfo(np.float32).tiny).astype(dtype)
+        system = DualSystem(self._inner, "regression", weights=weights)
+        rhs = gradient / np.sqrt(weights)
+        size = float(np.linalg.norm(rhs))
+        found = krylov(
+            lambda c: system.apply(c, alpha),
+            (rhs / size).astype(dtype),
+            precondition=self._precondition(system, alpha),
+            tol=max(tol, SINGLE) if dtype == np.float32 else tol,
+            max_iter=INNER_ITERATIONS,
+        )
+        return (system.root(found.x) * size).astype(gradient.dtype)
+
+    def _precondition(self, system: DualSystem, alpha: float) -> Operator | None:
+        """P⁻¹ of the last step where the weights are nearly the same, else a new one; None where none pays."""
+        if self._rank is None:
+            self._rank = plan_preconditioner(system, alpha, self._tol, builds=BUILDS)
+        if self._rank.spectrum is None or not self._rank.rank:
+            return None
+        last = self._preconditioner
+        if last is None or differ(last.system.weights, system.weights) > STALE:
+            self._preconditioner = last = EdgePreconditioner(system, self._rank.spectrum, self._rank.rank, alpha)
+        return last.at(alpha)
+
+
+def one_way(edges: Edges) -> Edges:
+    """Games as edges from the lower to the higher node, both directions of a pair merged; a loop says nothing."""
+    sources, targets = edges.sources, edges.indices
+    turned, apart = sources > targets, sources != targets
+    shares = np.where(turned, 1 - edges.values, edges.values)
+    first, second = np.minimum(sources, targets)[apart], np.maximum(sources, targets)[apart]
+    return Edges(first, second, shares[apart], edges.weights[apart], edges.shape)
+
+
+def differ(one: np.ndarray, other: np.ndarray) -> float:
+    """Length of the difference relative to the second."""
+    return float(np.linalg.norm(one - other) / np.linalg.norm(other))
