@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks.harness import Row, Suite
+from experiments.drawing import INK, LINES, name_ends, plain_ticks, tidy
 
-HELD, MISSED, PLAIN, INK = "#2a7f8e", "#c8553d", "#a9b4bb", "#2b2f33"
-LINES = ("#2a7f8e", "#c8553d", "#7a5ea8", "#d19a2a", "#4f7f3a", "#5b6b78", "#b0568a", "#3c66a8")
+HELD, MISSED, PLAIN = "#2a7f8e", "#c8553d", "#a9b4bb"
 STYLE = {True: HELD, False: MISSED, None: PLAIN}
 
 
@@ -51,7 +49,7 @@ def _bars(suite: Suite, rows: list[Row]) -> Figure:
     ax.set_yticks(range(len(shown)), labels, fontsize=8)
     ax.invert_yaxis()
     ax.set_xlabel("relative error; tick: the bar" if errors else "measured over floor; tick: the bar", fontsize=8.5)
-    _tidy(ax, "x")
+    tidy(ax, "x")
     return figure
 
 
@@ -73,28 +71,15 @@ def _curves(suite: Suite, rows: list[Row]) -> Figure:
             if row.bar is not None:
                 ax.plot(row.x, row.bar, marker="_", markersize=16, markeredgewidth=2, color=INK)
     ax.set(xscale="log", yscale="log")
-    _plain_ticks(ax)
+    plain_ticks(ax)
     ax.set_xlabel(suite.axes[0], fontsize=8.5)
     ax.set_ylabel(suite.axes[1], fontsize=8.5)
-    _name_ends(ax, ends)
-    _tidy(ax, "both")
+    name_ends(ax, ends)
+    tidy(ax, "both")
     slopes = [f"{row.name.removeprefix('slope: ')}: slope {row.measured:.2f}" for row in rows if row.unit == "slope"]
     if slopes:
         ax.text(0.02, 0.97, "\n".join(slopes), transform=ax.transAxes, va="top", fontsize=8, color=INK)
     return figure
-
-
-def _name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
-    """Names right of the axes at the height of the lines' ends, pushed apart where they would overlap."""
-    to_axes = ax.transScale + ax.transLimits
-    ends = sorted(ends)
-    heights = [float(to_axes.transform((x, y))[1]) for y, x, _, _ in ends]
-    step = 0.045
-    for place in range(1, len(heights)):
-        heights[place] = max(heights[place], heights[place - 1] + step)
-    over = max(0.0, heights[-1] - 1.0) if heights else 0.0
-    for height, (_, _, name, colour) in zip(heights, ends, strict=True):
-        ax.text(1.01, height - over, name, transform=ax.transAxes, va="center", fontsize=8, color=colour)
 
 
 def _scatter(suite: Suite, rows: list[Row]) -> Figure:
@@ -120,26 +105,9 @@ def _scatter(suite: Suite, rows: list[Row]) -> Figure:
     ax.plot([low, high], [low, high], color=INK, linewidth=0.9)
     ax.text(high / 1.2, high / 1.2, "equal", ha="right", va="top", fontsize=8, color=INK, rotation=45)
     ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
-    _plain_ticks(ax)
+    plain_ticks(ax)
     ax.set_xlabel(f"{suite.axes[0]}; red edge: not the best", fontsize=8.5)
     ax.set_ylabel(f"{suite.axes[1]} (at least)", fontsize=8.5)
     ax.legend(frameon=False, fontsize=8, loc="lower right")
-    _tidy(ax, "both")
+    tidy(ax, "both")
     return figure
-
-
-def _plain_ticks(ax: Axes) -> None:
-    """Numbers as people write them; 1, 2, 5 within a decade where there are few decades."""
-    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        few = high / low < 200
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1000 else f"{value:g}"))
-        axis.set_minor_formatter(NullFormatter())
-
-
-def _tidy(ax: Axes, grid: str) -> None:
-    ax.grid(axis=grid, color="0.92", linewidth=0.8, zorder=0)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color("0.7")
-    ax.tick_params(labelsize=8, colors=INK, length=2)

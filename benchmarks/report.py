@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import csv
-import os
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy
-import scipy
-import sklearn
 from rich.console import Console
 from rich.table import Table
-from threadpoolctl import threadpool_info
 
-import condrank
 from benchmarks.drawing import draw
 from benchmarks.harness import SUITES, Row, Suite
+from experiments.tables import in_seconds, machine, markdown_table
 
 COLUMNS = ("name", "size", "measured", "floor", "ratio", "bar", "holds", "note")
 QUICK = "A quick run at tiny sizes: it shows that the suite works, its figures mean nothing."
@@ -69,9 +63,8 @@ def markdown(outcome: Outcome) -> str:
     one = outcome.suite
     lines = [f"# {one.title}", "", one.about, ""]
     lines += [f"**{QUICK}**", ""] if outcome.quick else []
-    lines += [f"![{one.title}]({one.name}.png)", "", f"| {' | '.join(COLUMNS)} |"]
-    lines.append("|" + "|".join("--:" if column in COLUMNS[2:6] else "---" for column in COLUMNS) + "|")
-    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells_of(row))} |" for row in outcome.rows]
+    lines += [f"![{one.title}]({one.name}.png)", ""]
+    lines += markdown_table(COLUMNS, map(cells_of, outcome.rows), right=COLUMNS[2:6])
     again = f"`python -m benchmarks {one.name}{' --quick' if outcome.quick else ''}`"
     return "\n".join([*lines, "", f"Written by {again} in {outcome.seconds:.0f} s on {machine()}.", ""])
 
@@ -108,20 +101,7 @@ def number(value: float | None, unit: str) -> str:
     if value is None:
         return ""
     if unit == "s":
-        return f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms" if value >= 1e-3 else f"{1e6 * value:.3g} µs"
+        return in_seconds(value)
     if unit == "MiB":
         return f"{value:,.1f} MiB" if value < 1e5 else f"{value / 1024:,.0f} GiB"
     return f"{value:.1e}" if unit == "error" else f"{value:,.0f}" if unit == "iterations" else f"{value:.3g}"
-
-
-def machine() -> str:
-    """Processor, threads and versions."""
-    processor = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        named = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model na")]
-        processor = named[0] if named else processor
-    blas = [f"{p['internal_api']} {p['version']} ({p['num_threads']} threads)" for p in threadpool_info()]
-    versions = [f"{module.__name__} {module.__version__}" for module in (condrank, numpy, scipy, sklearn)]
-    python = f"Python {platform.python_version()}"
-    return f"{processor}, {os.cpu_count()} processors; {', '.join([python, *versions, *sorted(set(blas))])}"

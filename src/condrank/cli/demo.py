@@ -1,28 +1,23 @@
-"""The ``condrank`` command. Answers go to stdout, progress and errors to stderr.
-
-Exit codes: 0 done, 1 failed (one line on stderr says why), 2 called wrongly.
-"""
+"""``condrank demo``: two relations learned and judged on unseen nodes, told on the terminal."""
 
 from __future__ import annotations
 
 import json
-import sys
-from io import TextIOWrapper
 from pathlib import Path
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.columns import Columns
 from rich.console import Console, Group
 from rich.padding import Padding
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
 from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
 from condrank._version import __version__
+from condrank.cli.terminal import answers, fail, progress_bar
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +25,10 @@ if TYPE_CHECKING:
     from condrank.demo import DemoResult, Task, UnseenClasses
 
 PICTURE = "condrank-demo.png"
+EPILOG = (
+    "Examples: [bold]condrank demo[/bold] · [bold]condrank demo --seed 1 --output pictures[/bold] · "
+    "[bold]condrank demo --json > demo.json[/bold]"
+)
 EXAMPLE = """\
 from condrank import ConditionalRanker, datasets
 train, test = datasets.make_digits_task(random_state=0)
@@ -41,35 +40,7 @@ SAYS = {
     "reciprocal": "the two directions of a pair are opposite",
 }
 
-app = typer.Typer(
-    name="condrank",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    epilog="Example: [bold]condrank demo[/bold]",
-)
 
-
-def _show_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"condrank {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Conditional ranking on relational data: rank any objects for any object, seen in training or not."""
-
-
-@app.command(
-    epilog="Examples: [bold]condrank demo[/bold] · [bold]condrank demo --seed 1 --output pictures[/bold] · "
-    "[bold]condrank demo --json > demo.json[/bold]"
-)
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", file_okay=False, help=f"Folder for the picture, {PICTURE}.")
@@ -90,27 +61,18 @@ def demo(
 
         draw(result).savefig(path, dpi=110)
     except OSError as error:
-        _fail(f"cannot write {path}: {error.strerror or error}")
+        fail(f"cannot write {path}: {error.strerror or error}")
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "picture": str(path)}, indent=2))
         return
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a pipe that cannot hold λ gets a question mark, not an error
-    console = Console(highlight=False)
+    console = answers()
     console.width = min(console.width, 100)  # lines longer than this are hard to read
     _tell(result, path, console)
 
 
-def _fail(reason: str) -> NoReturn:
-    typer.echo(f"condrank: {reason}", err=True)
-    raise typer.Exit(1)
-
-
 def _compute(seed: int) -> DemoResult:
     """Run the demo with a progress bar on stderr, where that is a terminal."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("loading", total=None)
         from condrank.demo import count_steps, run_demo
 

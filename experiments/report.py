@@ -1,0 +1,126 @@
+"""Outcomes on the terminal, and as CSV, Markdown and PNG. Nothing in them is typed by hand."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from .results import EXPERIMENTS, Outcome, Row
+from .tables import in_seconds, machine, markdown_table
+
+COLUMNS = ("data", "method", "ours", "± s.e.", "paper", "verdict", "time", "seed", "protocol", "note")
+RIGHT = ("ours", "± s.e.", "paper", "time", "seed")
+STORED = (
+    *("table", "data", "method", "unit", "measured", "error", "paper", "verdict"),
+    *("seconds", "seed", "protocol", "note"),
+)
+STYLES = {"same": "green", "better": "bold green", "worse": "bold red", "": ""}
+QUICK = "A quick run at tiny sizes: it shows that the experiment works, its figures mean nothing."
+VERDICTS = (
+    "Verdict: *same* is within two standard errors (of the difference) of the paper's number, *better* below and "
+    "*worse* above; the note says why. Lower is better throughout; time is that of the whole row, "
+    "its choice of parameters included."
+)
+
+
+def show(outcome: Outcome, console: Console) -> None:
+    """Print the tables, without the columns that say the same everywhere."""
+    for title, rows in tables_of(outcome.rows).items():
+        table = Table(title=f"{outcome.experiment.name}: {title}", title_justify="left", expand=False)
+        shown = [c for c in COLUMNS if c not in ("seed", "protocol") and any(cells_of(row)[c] for row in rows)]
+        for column in shown:
+            table.add_column(column, justify="right" if column in RIGHT else "left", overflow="fold")
+        for row in rows:
+            cells = cells_of(row)
+            style = STYLES[row.verdict]
+            table.add_row(*(f"[{style}]{cells[c]}[/]" if style and c == "verdict" else cells[c] for c in shown))
+        console.print(table)
+        for protocol in dict.fromkeys(row.protocol for row in rows if row.protocol):
+            console.print(f"  {protocol}", style="dim", highlight=False)
+        console.print()
+
+
+def write(outcome: Outcome, folder: Path) -> None:
+    """Write the tables and pictures of an experiment, and the index of all experiments that are in the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    name = outcome.experiment.name
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(STORED)
+        for row in outcome.rows:
+            values = [getattr(row, column) for column in STORED]
+            writer.writerow(f"{v:.6g}" if isinstance(v, float) else "" if v is None else v for v in values)
+    for picture in outcome.pictures:
+        picture.figure.savefig(folder / f"{name}-{picture.name}.png", dpi=120)
+        if picture.points:
+            with (folder / f"{name}-{picture.name}.csv").open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(("panel", "series", "x", "y"))
+                writer.writerows((panel, series, f"{x:.6g}", f"{y:.6g}") for panel, series, x, y in picture.points)
+    (folder / f"{name}.md").write_text(markdown(outcome), encoding="utf-8")
+    (folder / "index.md").write_text(index(folder), encoding="utf-8")
+
+
+def markdown(outcome: Outcome) -> str:
+    """The page of one experiment."""
+    one, name = outcome.experiment, outcome.experiment.name
+    lines = [f"# {one.title}", "", one.about, ""]
+    lines += [f"**{QUICK}**", ""] if outcome.run.quick else []
+    if one.differences:
+        lines += ["What differs from the paper:", "", *(f"- {difference}" for difference in one.differences), ""]
+    if any(row.paper is not None for row in outcome.rows):
+        lines += [VERDICTS, ""]
+    for title, rows in tables_of(outcome.rows).items():
+        shown = [column for column in COLUMNS if any(cells_of(row)[column] for row in rows)]
+        cells = [[cells_of(row)[column] for column in shown] for row in rows]
+        lines += [f"## {title}", "", *markdown_table(shown, cells, RIGHT), ""]
+    for picture in outcome.pictures:
+        lines += [f"![{picture.name}]({name}-{picture.name}.png)", "", picture.caption, ""]
+    asked = f" --seed {outcome.run.seed}" if outcome.run.seed else ""
+    asked += f" --repetitions {outcome.run.repetitions}" if outcome.run.repetitions else ""
+    again = f"`condrank reproduce {name}{' --quick' if outcome.run.quick else ''}{asked}`"
+    return "\n".join([*lines, f"Written by {again} in {in_seconds(outcome.seconds)} on {machine()}.", ""])
+
+
+def index(folder: Path) -> str:
+    """A page that links every experiment in the folder and counts its verdicts, read from the files."""
+    lines = ["# The paper's experiments, and beyond", ""]
+    lines += ["Each page is written by `condrank reproduce <name>`. " + VERDICTS.split(";")[0] + ".", ""]
+    rows = []
+    for name, one in EXPERIMENTS.items():
+        path = folder / f"{name}.csv"
+        if not path.exists():
+            continue
+        with path.open(encoding="utf-8") as file:
+            stored = list(csv.DictReader(file))
+        counted = Counter(row["verdict"] for row in stored)
+        seconds = sum(float(row["seconds"] or 0) for row in stored)
+        verdicts = [str(counted[verdict]) for verdict in ("same", "better", "worse")]
+        beyond = str(counted[""])
+        rows.append([f"[{one.title}]({name}.md)", *verdicts, beyond, in_seconds(seconds)])
+    columns = ("experiment", "same", "better", "worse", "rows without a number in the paper", "time of the rows")
+    return "\n".join([*lines, *markdown_table(columns, rows, columns[1:]), ""])
+
+
+def tables_of(rows: list[Row]) -> dict[str, list[Row]]:
+    """Rows by their table, in order of appearance."""
+    tables: dict[str, list[Row]] = {}
+    for row in rows:
+        tables.setdefault(row.table, []).append(row)
+    return tables
+
+
+def cells_of(row: Row) -> dict[str, str]:
+    """A row as text, by column."""
+    number = in_seconds if row.unit == "s" else lambda value: f"{value:.4g}".replace("0.", ".", 1)
+    values = (row.measured, row.error, row.paper)
+    ours, error, paper = ("" if value is None else number(value) for value in values)
+    if row.error is not None:
+        error = f"{row.error:.2g}".replace("0.", ".", 1)
+    took = "" if row.seconds is None else in_seconds(row.seconds)
+    cells = (row.data, row.method, ours, error, paper, row.verdict, took, str(row.seed), row.protocol, row.note)
+    return dict(zip(COLUMNS, cells, strict=True))

@@ -1,0 +1,85 @@
+"""``condrank reproduce``: the experiments of the paper, with its numbers beside ours."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from condrank.cli.terminal import answers, fail, progress_bar
+
+EPILOG = (
+    "Examples: [bold]condrank reproduce rps[/bold] · [bold]condrank reproduce newsgroups --data folder[/bold] · "
+    "[bold]condrank reproduce all --quick[/bold]"
+)
+PACKAGE = "condrank.experiments"
+
+
+def reproduce(
+    names: Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it works.")] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for tables and pictures.")
+    ] = Path("results"),
+    data: Annotated[
+        Path | None, typer.Option(envvar="CONDRANK_DATA", help="Folder with the data sets; rps needs none.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="How often to repeat what the paper repeats; by default as the paper.")
+    ] = None,
+) -> None:
+    """Run experiments of the paper: its tables and figures, the paper's numbers beside ours.
+
+    Prints the tables, and writes them and the figures to a folder (Markdown, CSV, PNG).
+    """
+    experiments = load_package()
+    known = experiments.load_experiments()
+    results, report = import_module(f"{PACKAGE}.results"), import_module(f"{PACKAGE}.report")
+    unknown = [name for name in names if name not in (*known, "all")]
+    if unknown:
+        raise typer.BadParameter(f"no experiment {', '.join(unknown)}; there are {', '.join(known)} and all")
+    chosen = [known[name] for name in known if name in names or "all" in names]
+    try:
+        for one in chosen:  # before the work of any
+            results.check_files(one, data)
+    except FileNotFoundError as error:
+        fail(str(error), code=2)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for one in chosen:
+            outcome = _run(one, results, quick=quick, seed=seed, repetitions=repetitions, data=data)
+            report.write(outcome, output)
+            console = answers()
+            console.width = max(console.width, 160 if not console.is_terminal else 0)
+            report.show(outcome, console)
+            typer.echo(f"Written: {output / one.name}.md, .csv and pictures, in {outcome.seconds:.0f} s\n")
+    except OSError as error:
+        fail(f"cannot read or write {error.filename or output}: {error.strerror or error}")
+
+
+def _run(one: Any, results: ModuleType, **asked: Any) -> Any:
+    """Run an experiment with its steps on stderr."""
+    with progress_bar() as progress:
+        bar = progress.add_task(one.name, total=None)
+        step = lambda name: progress.update(bar, description=f"{one.name}: {name}")  # noqa: E731
+        return results.run_experiment(one, results.Run(step=step, **asked))
+
+
+def load_package() -> ModuleType:
+    """The package of experiments: within condrank in a wheel, in the folder ``experiments`` of a clone."""
+    if PACKAGE in sys.modules or importlib.util.find_spec(PACKAGE) is not None:
+        return import_module(PACKAGE)
+    home = Path(__file__).resolve().parents[3] / "experiments"
+    spec = importlib.util.spec_from_file_location(PACKAGE, home / "__init__.py", submodule_search_locations=[str(home)])
+    if spec is None or spec.loader is None or not home.is_dir():
+        fail("the experiments are neither installed nor beside this copy of condrank")
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[PACKAGE] = package
+    spec.loader.exec_module(package)
+    return package
