@@ -113,7 +113,7 @@ class Folds:
             self.judge(
                 f"{library} on pairs",
                 lambda graph, library=library: trees.tune(
-                    library, graph, first, relation, self.run.seed, self.run.quick
+                    library, graph, first, relation, self.run.seed, trees.QUICK if self.run.quick else None
                 ),
                 train,
                 test,
@@ -168,6 +168,10 @@ def choices(ranker: Any) -> dict[str, Any]:
         if value is None or (name == "τ" and not ranker.prior):
             continue
         found.setdefault(name, value)
+    if hasattr(ranker, "best_params_"):
+        told = {name: value for name, value in ranker.best_params_.items() if name in ("kernel", "compared")}
+        weighted = ", feature weights" if "feature_weights" in ranker.best_params_ else ""
+        found[""] = f"{ranker.best_params_['preprocessing']} features, {told}{weighted}"
     return found
 
 

@@ -38,8 +38,8 @@ class TreeRanker(Ranker):
     objective : {"lambdarank", "regression"}
         Order the objects of each conditioning node, or predict the values.
     relation : {"ordinary", "symmetric", "reciprocal"}
-        "symmetric" adds the cosine similarity of the nodes, "reciprocal" their signed difference. Two domains have
-        both nodes' features alone.
+        "symmetric" adds the cosine similarity of the nodes, "reciprocal" their signed difference, and takes half the
+        difference of a pair's scores in both directions. Two domains have both nodes' features alone.
     n_trees, n_leaves, learning_rate
         Of the trees. A fitted ranker may be given a smaller ``n_trees``, to score by its first trees only.
     max_pairs : int
@@ -130,8 +130,11 @@ class _PairScorer:
             block = slice(start, min(start + step, len(a)))
             part = a[block]
             left, right = np.repeat(part, len(b), axis=0), np.tile(b, (len(part), 1))
-            features = pair_features(self.ranker.relation, left, right, self.two_domains)
-            yield block, np.asarray(self.ranker.score_pairs(features), dtype=float).reshape(len(part), len(b))
+            scores = self.ranker.score_pairs(pair_features(self.ranker.relation, left, right, self.two_domains))
+            if self.ranker.relation == "reciprocal":
+                turned = pair_features(self.ranker.relation, right, left, self.two_domains)
+                scores = (scores - self.ranker.score_pairs(turned)) / 2
+            yield block, np.asarray(scores, dtype=float).reshape(len(part), len(b))
 
 
 def pair_features(relation: str, a: np.ndarray, b: np.ndarray, two_domains: bool) -> np.ndarray:
@@ -186,28 +189,44 @@ def dense(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)
 
 
+@dataclass(frozen=True)
+class Grid:
+    """What is tried for trees: numbers of leaves and of trees, for each objective, and from how many pairs."""
+
+    leaves: tuple[int, ...] = (7, 31)
+    counts: tuple[int, ...] = (30, 100, 300)
+    learning_rate: float = 0.1
+    max_pairs: int = 40_000
+
+
+QUICK = Grid(counts=(5, 10))
+
+
 def tune(
     library: str,
     train: RelationGraph,
     folds: list[tuple[RelationGraph, RelationGraph]],
     relation: str = "ordinary",
     seed: int = 0,
-    quick: bool = False,
+    grid: Grid | None = None,
 ) -> TreeRanker:
-    """The best of two objectives, two sizes of trees and three numbers of them on held-out graphs, fitted to ``train``.
+    """The best of two objectives and the grid's sizes and numbers of trees on held-out graphs, fitted to ``train``.
 
-    Twelve candidates, about as many as the λ that are tried for the other methods.
+    By default twelve candidates, about as many as the λ that are tried for the other methods.
     """
-    counts = (5, 10) if quick else (30, 100, 300)
+    grid = Grid() if grid is None else grid
     losses: dict[tuple[str, int, int], float] = {}
-    for objective, leaves in product(OBJECTIVES, (7, 31)):
+    options: dict[str, Any] = {"learning_rate": grid.learning_rate, "random_state": seed}
+    for objective, leaves in product(OBJECTIVES, grid.leaves):
         for part, held_out in folds:
-            ranker = TreeRanker(library, objective, relation, counts[-1], leaves, max_pairs=40_000, random_state=seed)
-            ranker.fit(part)
+            ranker = TreeRanker(
+                library, objective, relation, grid.counts[-1], leaves, max_pairs=grid.max_pairs, **options
+            ).fit(part)
             few = held_out[np.random.default_rng(seed).permutation(len(held_out))[:300]]
-            for count in counts:
+            for count in grid.counts:
                 ranker.n_trees = count
                 key = objective, leaves, count
                 losses[key] = losses.get(key, 0.0) + 1 - ranker.score(few)
     objective, leaves, count = min(losses, key=lambda key: losses[key])
-    return TreeRanker(library, objective, relation, count, leaves, random_state=seed).fit(train)
+    most = max(grid.max_pairs, 100_000)
+    return TreeRanker(library, objective, relation, count, leaves, max_pairs=most, **options).fit(train)

@@ -89,6 +89,35 @@ def test_experiment_writes_tables_pages_and_pictures(name, data, tmp_path, exper
             assert row["note"]
 
 
+def test_pokemon_on_a_few_battles(tmp_path, experiments):
+    rng = np.random.default_rng(0)
+    n, stats = 80, rng.integers(20, 120, size=(80, 6))
+    first, second = rng.integers(0, n, size=(2, 4000))
+    first, second = first[first != second], second[first != second]
+    (tmp_path / "pokemon").mkdir()
+    np.savez(
+        tmp_path / "pokemon/pokemon.npz",
+        stats=stats,
+        stat_names=np.array(["HP", "Attack", "Defense", "Sp. Atk", "Sp. Def", "Speed"]),
+        types=rng.integers(0, 2, size=(n, 18)),
+        type_names=np.array([f"type {i}" for i in range(18)]),
+        generation=np.ones(n, int),
+        legendary=np.zeros(n, bool),
+        names=np.array([f"p{i}" for i in range(n)]),
+        first=first,
+        second=second,
+        first_wins=stats[first, 5] > stats[second, 5],
+    )
+    results = module("results")
+    one = experiments.load_experiments()["pokemon"]
+    rows = {row.method: row for row in one.run(results.Run(quick=True, data=tmp_path))}
+    searched, simple = rows["similarity search"], rows["RBF"]
+    assert "'compared': [5]" in searched.note
+    assert searched.measured < 0.5 * simple.measured
+    for library in ("LightGBM", "XGBoost"):
+        assert f"{library} on pairs" in rows
+
+
 def test_rps_has_the_papers_eighteen_numbers(tmp_path, experiments):
     rps = module("rps")
     assert [len(row) for row in rps.PAPER.values()] == [6, 6, 6]

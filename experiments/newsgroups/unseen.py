@@ -126,9 +126,8 @@ def tree_row(
     if not trees.is_installed(library):
         return Row(BEYOND, data, library, None, note=f"{library} is not installed")
     with clock() as seconds:
-        ranker = trees.tune(
-            library, train, list(halves.split(train)), relation="symmetric", seed=run.seed, quick=run.quick
-        )
+        grid = trees.QUICK if run.quick else None
+        ranker = trees.tune(library, train, list(halves.split(train)), "symmetric", run.seed, grid)
         measured, error = mean_and_error(part_losses(run, ranker, test))
     protocol = f"{len(train):,} training and {len(test):,} test documents of other groups; setting 4"
     told = f"{ranker.objective}, {ranker.n_trees} trees of {ranker.n_leaves} leaves; {note}"

@@ -1,0 +1,146 @@
+"""Feature weights by descent on a held-out loss: automatic relevance determination for the two kernels of distances.
+
+The loss of a model on held-out nodes is differentiated through the fit. With W the solution of (H + λ) W = R, G the
+loss's slope in W and V = (H + λ)⁻¹ H G, a change dK of the training kernel and dK' of the kernel of the held-out
+nodes changes the loss by -⟨V, dK W K + K W dK⟩ and ⟨slope, dK' W K' + K' W dK'⟩ in dual coordinates. One more solve
+therefore gives the derivatives for all features at once, and for λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.metrics.pairwise import manhattan_distances
+
+from condrank.graph import RelationGraph
+from condrank.relations import SYMMETRIC
+from condrank.settings import read_settings
+from condrank.solvers.compared import compared_values, turn_by_signs
+from condrank.solvers.krylov import krylov
+from condrank.solvers.systems import make_model, make_system
+
+KERNELS = ("rbf", "laplacian")
+# Relative residuals of the fit and of the derivative's solve: looser ones make the derivatives wrong.
+TOLERANCES = 1e-4, 1e-5
+# Width of the smoothed step of the rank loss, in standard deviations of the scores.
+SMOOTHING = 0.25
+# Adam's rate for the logarithms, and its two memories.
+RATE, MEMORY, MEMORY_OF_SQUARES = 0.1, 0.9, 0.95
+
+
+def learn_weights(ranker: Any, splits: Iterable[tuple[RelationGraph, RelationGraph]]) -> Any:
+    """A clone of the ranker with feature weights and λ that lower the smoothed rank loss, one descent step a split.
+
+    Returns the geometric mean over the last half of the steps, which averages the noise of single splits out.
+    """
+    theta = mean = square = np.empty(0)
+    visited = []
+    for step, (train, test) in enumerate(splits, start=1):
+        if step == 1:
+            weights = np.ones(train.n_features_in_) if ranker.feature_weights is None else ranker.feature_weights
+            theta = np.log(np.append(weights, ranker.alpha))
+            mean, square = np.zeros_like(theta), np.zeros_like(theta)
+        _, slope = held_out_slope(_at(ranker, theta), train, test)
+        mean = MEMORY * mean + (1 - MEMORY) * slope
+        square = MEMORY_OF_SQUARES * square + (1 - MEMORY_OF_SQUARES) * slope**2
+        size = np.sqrt(square / (1 - MEMORY_OF_SQUARES**step)) + np.finfo(float).tiny
+        theta = theta - RATE * (mean / (1 - MEMORY**step)) / size
+        visited.append(theta)
+    return _at(ranker, np.mean(visited[len(visited) // 2 :], axis=0))
+
+
+def _at(ranker: Any, theta: np.ndarray) -> Any:
+    weights = np.exp(theta)
+    return changed(ranker, feature_weights=weights[:-1], alpha=float(weights[-1]))
+
+
+def changed(ranker: Any, **params: Any) -> Any:
+    """A clone of a ranker with some parameters changed."""
+    fresh: Any = clone(ranker)
+    return fresh.set_params(**params)
+
+
+def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tuple[float, np.ndarray]:
+    """Smoothed rank loss on held-out nodes, and its derivatives in the logarithms of the feature weights and of λ.
+
+    Takes the loss "regression" in the place of "logistic". Two iterative solves and O(n²d).
+
+    Returns
+    -------
+    loss : float
+    slope : ndarray of shape (n_features + 1,)
+    """
+    settings = read_settings(ranker, train)
+    if settings.loss == "logistic":
+        settings = replace(settings, loss="regression")
+    if settings.kernel.name not in KERNELS or settings.prior_weight:
+        raise ValueError(f"feature weights are learned for kernels {list(KERNELS)} without a prior")
+    system: Any = make_system("primal", settings, train.nodes, train.objects, ranker._conditioned(train))
+    rows, alpha = system.rows, settings.alpha
+
+    def solve(rhs: np.ndarray, tol: float) -> np.ndarray:
+        inverse = system.preconditioner(settings.loss, alpha, system.density)
+        return krylov(lambda W: system.apply(W, alpha), rhs, precondition=inverse, tol=tol).x
+
+    W = solve(system.rhs, TOLERANCES[0])
+    model = make_model(system, settings).with_weights(W)
+    scores = np.concatenate([block for _, block in model.blocks(test.nodes, test.nodes)])
+    loss, slope = smooth_rank_loss(ranker._conditioned(test).to_dense(), scores)
+    turned = [slope, *(turn_by_signs(slope.copy(), x, x) for x in compared_values(test.nodes, settings.compared))]
+    Z = rows.transform(test.nodes)
+    pulled = [Z.T @ (part @ Z) for part in turned]
+    pulled = [settings.relation.project(pulled[0]), *(SYMMETRIC.project(part) for part in pulled[1:])]
+    G = np.stack(pulled) if settings.compared else pulled[0]
+    V = solve(system.apply(G, 0.0), TOLERANCES[1])
+
+    P = rows.dual_basis()
+    K, K_test = rows.similarity(None, None), rows.similarity(test.nodes, None)
+    dK, dK_test = np.zeros_like(K), np.zeros_like(K_test)
+    blocks = (W, V) if settings.compared else (W[None], V[None])
+    for part, of_W, of_V in zip(turned, *blocks, strict=True):
+        A, U = (P @ of_W) @ P.T, (P @ of_V) @ P.T
+        KA, KAt = K @ A, K @ A.T
+        dK -= U @ KAt + U.T @ KA
+        dK_test += part @ (K_test @ A.T) + part.T @ (K_test @ A)
+    dK *= K - settings.kernel.constant
+    dK_test *= K_test - settings.kernel.constant
+    nodes, others = (settings.kernel.weighted(graph.nodes.rows) for graph in (train, test))
+    gamma = settings.kernel.gamma or 1.0 / nodes.shape[1]
+    of_features = [
+        _distance_slope(settings.kernel.name, nodes[:, [f]], nodes[:, [f]], dK)
+        + _distance_slope(settings.kernel.name, others[:, [f]], nodes[:, [f]], dK_test)
+        for f in range(nodes.shape[1])
+    ]
+    return loss, np.append(-gamma * np.array(of_features), -float(np.vdot(G - V, W)))
+
+
+def _distance_slope(kernel: Any, x: np.ndarray, y: np.ndarray, dK: np.ndarray) -> float:
+    """⟨dK, Δ⟩ of |x - y|, or of its square and twice that: the exponent's derivative in a weight's logarithm."""
+    distance = manhattan_distances(x, y)
+    if kernel == "rbf":
+        distance *= 2 * distance
+    return float(np.vdot(distance, dK))
+
+
+def smooth_rank_loss(truth: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray]:
+    """Rank loss with the step of each pair smoothed to a sigmoid, pooled over rows, and its slope in the scores.
+
+    O(m²) a row of m observed objects; truth is NaN where nothing was observed.
+    """
+    known = ~np.isnan(truth)
+    width = SMOOTHING * float(scores[known].std()) or 1.0
+    total, n_pairs = 0.0, 0
+    slope = np.zeros_like(scores)
+    for i, seen in enumerate(known):
+        y, f = truth[i, seen], scores[i, seen]
+        wrong = np.where(y[:, None] > y, expit((f - f[:, None]) / width), 0.0)
+        total += float(wrong.sum())
+        n_pairs += int(np.count_nonzero(y[:, None] > y))
+        steep = np.where(y[:, None] > y, wrong * (1 - wrong), 0.0) / width
+        slope[i, seen] = steep.sum(axis=0) - steep.sum(axis=1)
+    return total / max(n_pairs, 1), slope / max(n_pairs, 1)
