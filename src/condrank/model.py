@@ -91,7 +91,7 @@ class Model:
 
 @dataclass(frozen=True)
 class PlacedPairs:
-    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, with their kernel values if a prior needs them."""
+    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, and their kernel values for a prior."""
 
     Z: np.ndarray
     Z_objects: np.ndarray

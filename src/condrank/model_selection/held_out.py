@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from condrank._blocks import row_blocks
+from condrank.early_stopping import warn_unless_converged
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
 from condrank.model import Model
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+from condrank.nodes import Nodes
 from condrank.observations import Complete, Edges
 from condrank.settings import read_settings
 from condrank.solvers.plan import check_memory, make_plan
@@ -101,7 +103,9 @@ class Fold(HeldOutPairs):
         parts = []
         for k, system in enumerate(self.systems):
             start = Iteration(self.settings.tol, self.settings.max_iter, self.models[k].W)
-            self.models[k] = model = self.models[k].with_weights(system.solve(alpha, start).W)
+            solution = system.solve(alpha, start)
+            warn_unless_converged(solution, self.settings.tol, stacklevel=6)
+            self.models[k] = model = self.models[k].with_weights(solution.W)
             placed = self.placed[k]
             parts.append(model.blocks(*self.sides) if placed is None else placed.blocks(model))
         for blocks in zip(*parts, strict=True):
@@ -117,10 +121,18 @@ class Shortcut(HeldOutPairs):
         What is held out at a time.
     ranker, graph, prior_weights
         As for `HeldOutPairs`.
+
+    Attributes
+    ----------
+    reusable : tuple or None
+        Coordinates that a fit to the whole graph can take over. A graph in single precision has none: what a row gives
+        away of itself is the small difference that is sought, so these scores are made in double precision.
     """
 
     def __init__(self, name: str, ranker: Any, graph: RelationGraph, prior_weights: Sequence[float]):
-        super().__init__(ranker, graph, prior_weights, solver="closed_form")
+        double = graph.nodes.dtype == np.float64
+        super().__init__(ranker, graph if double else _in_double(graph), prior_weights, solver="closed_form")
+        self.reusable = self.coordinates if double else None
         observed = self.observed
         if self.settings.centre:
             # Where labels are missing, those of probabilities have to be measured from their middle.
@@ -134,6 +146,12 @@ class Shortcut(HeldOutPairs):
         scores = [shortcut.scores(alpha) for shortcut in self.shortcuts]
         for block in row_blocks(*self.observed.shape):
             yield self.observed.to_dense(block), [each[block] for each in scores]
+
+
+def _in_double(graph: RelationGraph) -> RelationGraph:
+    """The same graph with its node data in double precision, which is a copy."""
+    sides = [Nodes(nodes.rows.astype(np.float64), None, nodes.ids) for nodes in (graph.nodes, graph.objects)]
+    return graph._part(sides[0], sides[1] if graph.is_two_domain else sides[0], graph.relation)
 
 
 def one_out(name: str, graph: RelationGraph, rank_by: str) -> Iterator[tuple[RelationGraph, RelationGraph]]:

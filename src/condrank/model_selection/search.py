@@ -15,7 +15,7 @@ from condrank.graph import RelationGraph
 from condrank.model_selection.folds import read_folds
 from condrank.model_selection.held_out import SHORTCUTS, Fold, HeldOutPairs, Shortcut, one_out
 from condrank.ranker import NOTHING_TO_RANK, as_graph, warn_of_disagreement
-from condrank.settings import Settings, check_choice, check_number, read_settings
+from condrank.settings import Settings, check_choice, check_numbers, read_settings
 from condrank.solvers.plan import make_plan
 
 # Losses closer than this are equal: a tie goes to the larger λ, the simpler model.
@@ -33,13 +33,16 @@ class ConditionalRankerCV(ConditionalRanker):
     ----------
     alphas : sequence of float, optional
         The λ to try; by default 17 from 10⁻⁴ to 10⁴.
-    cv : {"leave-query-out", "leave-node-out", "leave-edge-out"}, splitter, int or iterable
-        What is held out. One row at a time, whose node stays as an object (settings 2 and 3 of two domains); one node,
+    cv : {"leave-query-out", "leave-node-out", "leave-edge-out"}, splitter, int or iterable, optional
+        What is held out. One row at a time, whose node stays as an object (settings 2 and 3 of two domains; of a
+        symmetric or reciprocal relation the column gives the row away, so this says little of new nodes); one node,
         its row and its column (between settings 2 and 4); one edge, with its other direction for relations that have
-        one (setting 1). Or a splitter such as `condrank.model_selection.SettingSplit`; a number of folds of nodes
-        (setting 4); an iterable of (training graph, test graph) or of positions of nodes, as scikit-learn's splitters
-        give them. Incomplete graphs and the logistic loss have no shortcut: rows and nodes are then left out by
-        fitting once for each.
+        one (setting 1). By default a node for symmetric and reciprocal relations and a row for ordinary ones.
+
+        Or a splitter such as `condrank.model_selection.SettingSplit`; a number of folds of nodes (setting 4); an
+        iterable of (training graph, test graph) or of positions of nodes, as scikit-learn's splitters give them.
+        Incomplete graphs and the logistic loss have no shortcut: rows and nodes are then left out by fitting once for
+        each.
     gammas : sequence of float, optional
         Kernel widths γ to try beside; one eigendecomposition (a fold) each. By default ``gamma`` alone.
     prior_weights : sequence of float, optional
@@ -85,7 +88,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
     def __init__(
         self,
         alphas: Iterable[float] | None = None,
-        cv: Any = "leave-query-out",
+        cv: Any = None,
         gammas: Iterable[float] | None = None,
         prior_weights: Iterable[float] | None = None,
         select: str = "pooled",
@@ -151,24 +154,25 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
         alphas, gammas, taus = self._grid()
         candidates = [self._candidate(float(alphas[0]), gamma, taus[0]) for gamma in gammas]
         settings = [read_settings(candidate, graph) for candidate in candidates]
-        n_folds, folds = self._folds(graph, settings[0])
+        n_steps, folds = self._folds(graph, settings[0])
         warn_of_disagreement(graph, settings[0].relation, stacklevel=4)
-        context = self._init_callback_context(max_subtasks=len(candidates) * n_folds + 1)
+        context = self._init_callback_context(max_subtasks=n_steps)
         context.call_on_fit_task_begin(estimator=self, X=graph)
-        counts, coordinates, best = [], None, np.inf
-        for candidate in candidates:
-            of_folds = []
-            pairs: HeldOutPairs | None = None
-            for make in folds():
-                step = context.subcontext(task_name="fold")
-                step.call_on_fit_task_begin(estimator=self)
+        counts: list[list[np.ndarray]] = [[] for _ in candidates]
+        coordinates, best = None, np.inf
+        for make in folds:
+            step = context.subcontext(task_name="fold")
+            step.call_on_fit_task_begin(estimator=self)
+            for candidate, of_folds in zip(candidates, counts, strict=True):
                 pairs = make(candidate, taus)
                 of_folds.append(pairs.counts(alphas))
-                step.call_on_fit_task_end(estimator=self)
-            counts.append(np.array(of_folds))
-            lowest = _losses(counts[-1].sum(axis=0)).min()
-            if lowest < best:
-                best, coordinates = lowest, pairs.coordinates if isinstance(pairs, Shortcut) else None
+                lowest = _losses(of_folds[-1]).min()
+                if isinstance(pairs, Shortcut) and lowest < best:
+                    best, coordinates = lowest, pairs.reusable
+                del pairs  # its factorisation goes before the next one comes
+            step.call_on_fit_task_end(estimator=self)
+        if not counts[0]:
+            raise ValueError("cv gives no fold")
         gamma, tau = self._keep_losses(np.array(counts), alphas, gammas, taus)
         chosen = self._candidate(self._choose(), gamma, tau)
         final = read_settings(chosen, graph)
@@ -176,7 +180,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
         step.call_on_fit_task_begin(estimator=self)
         self._learn(graph, final, make_plan(graph, final), step, coordinates)
         step.call_on_fit_task_end(estimator=self)
-        self.gamma_, self.prior_weight_ = gamma, tau
+        self.gamma_, self.prior_weight_ = gamma, tau if self.prior is not None else self.prior_weight
         context.call_on_fit_task_end(estimator=self, X=graph)
         return self
 
@@ -191,6 +195,8 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
             raise ValueError("solver='early_stopping' takes its own held-out loss in the place of a λ to choose")
         if self.prior_weights is not None and self.prior is None:
             raise ValueError("prior_weights needs prior='similarity'")
+        if self.gammas is not None and self.kernel in ("linear", "cosine", "precomputed"):
+            raise ValueError(f"gammas needs a kernel with a width, such as 'rbf'; kernel={self.kernel!r} has none")
         alphas = np.logspace(-4, 4, 17) if self.alphas is None else _checked("alphas", self.alphas, above=0.0)
         gammas: list[float | None] = [self.gamma]
         if self.gammas is not None:
@@ -205,33 +211,28 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
         own = {name: getattr(self, name) for name in ConditionalRanker().get_params(deep=False)}
         return ConditionalRanker(**own | {"alpha": alpha, "gamma": gamma, "prior_weight": prior_weight})
 
-    def _folds(
-        self, graph: RelationGraph, settings: Settings
-    ) -> tuple[int, Callable[[], Iterator[Callable[..., HeldOutPairs]]]]:
-        """At most how many folds, and what they hold out, to be gone through for every width."""
+    def _folds(self, graph: RelationGraph, settings: Settings) -> tuple[Any, Iterator[Callable[..., HeldOutPairs]]]:
+        """How many steps there will be, None if that is not known, and what each fold holds out."""
         cv = self.cv
         if cv is None:
-            raise ValueError(f"cv must be one of {list(SHORTCUTS)}, a splitter, a number or pairs, got None")
-        if isinstance(cv, str):
-            check_choice("cv", cv, tuple(SHORTCUTS))
-            if cv == "leave-node-out" and graph.is_two_domain:
-                raise ValueError(
-                    "cv='leave-node-out' needs a single domain, where a node is conditioning node and object; leave a "
-                    "query out, or use SettingSplit(setting=4)"
-                )
-            if make_plan(graph, settings).solver == "closed_form":
-                return 1, lambda: iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus)])
-            if cv == "leave-edge-out":
-                raise ValueError(
-                    f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
-                    f"pairs are observed and loss={self.loss!r}; use cv=SettingSplit(setting=1)"
-                )
-            return max(graph.shape), lambda: (_fold(*pair) for pair in one_out(cv, graph, self.rank_by))
-        # Drawn once: every width meets the same folds.
-        pairs = list(read_folds(cv, graph, self, random_state=self.random_state)[0])
-        if not pairs:
-            raise ValueError("cv gives no fold")
-        return len(pairs), lambda: (_fold(*pair) for pair in pairs)
+            cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
+        if not isinstance(cv, str):
+            pairs, n_folds, _ = read_folds(cv, graph, self, random_state=self.random_state)
+            return None if n_folds is None else n_folds + 1, (_fold(*pair) for pair in pairs)
+        check_choice("cv", cv, tuple(SHORTCUTS))
+        if cv == "leave-node-out" and graph.is_two_domain:
+            raise ValueError(
+                "cv='leave-node-out' needs a single domain, where a node is conditioning node and object; leave a "
+                "query out, or use SettingSplit(setting=4)"
+            )
+        if make_plan(graph, settings).solver == "closed_form":
+            return 2, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus)])
+        if cv == "leave-edge-out":
+            raise ValueError(
+                f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
+                f"pairs are observed and loss={self.loss!r}; use cv=SettingSplit(setting=1)"
+            )
+        return None, (_fold(*pair) for pair in one_out(cv, graph, self.rank_by))
 
     def _keep_losses(
         self, counts: np.ndarray, alphas: np.ndarray, gammas: list[float | None], taus: list[float]
@@ -275,9 +276,7 @@ def _losses(counts: np.ndarray) -> np.ndarray:
 
 
 def _checked(name: str, values: Iterable[float], above: float = -np.inf) -> np.ndarray:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}")
-    checked = [check_number(name, value, above=above) for value in values]
+    checked = check_numbers(name, values, above=above)
     if not checked:
         raise ValueError(f"{name} must not be empty")
     return np.array(checked)

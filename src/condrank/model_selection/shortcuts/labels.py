@@ -14,7 +14,7 @@ from condrank.solvers.closed_form import ClosedForm
 
 def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple[np.ndarray, np.ndarray | None]:
     """Dense labels to learn, Y - τK, and what to add to scores, τK."""
-    Y = np.asarray(observed.to_dense()).astype(system.rows.training().dtype, copy=False)
+    Y = np.asarray(observed.to_dense()).astype(system.rows.basis.dtype, copy=False)
     if not prior_weight:
         return Y, None
     prior = prior_weight * system.cols.similarity(None, None)
