@@ -275,6 +275,11 @@ def test_alpha(alpha):
     refused("alphas must be a finite number greater than 0", lambda: list(fitted.path([1.0, alpha])))
 
 
+@pytest.mark.parametrize("alphas", [1.0, None, "12"])
+def test_path_needs_a_sequence(alphas):
+    refused("alphas must be a sequence of numbers, got", ConditionalRanker().fit(X, Y).path, alphas)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -287,6 +292,18 @@ def test_alpha(alpha):
         ({"solver": "magic"}, r"solver must be one of \['auto', 'closed_form'.*\], got 'magic'"),
         ({"kernel": "gauss"}, r"kernel must be a callable or one of \['linear', 'rbf'.*\], got 'gauss'"),
         ({"kernel": None}, "kernel must be a callable or one of .* got None"),
+        ({"kernel": "rbf", "gamma": "scale"}, "gamma must be a finite number, got 'scale'"),
+        ({"kernel": "rbf", "gamma": [0.1]}, r"gamma must be a finite number, got \[0.1\]"),
+        ({"kernel": "poly", "degree": "3"}, "degree must be a finite number, got '3'"),
+        ({"kernel": "poly", "coef0": np.nan}, "coef0 must be a finite number, got nan"),
+        (
+            {"feature_weights": [1.0, [1.0, 2.0], 1.0]},
+            r"feature_weights must be a sequence of numbers, got \[1.0, \[1.0, 2.0\], 1.0\]",
+        ),
+        (
+            {"relation": "reciprocal", "compared": [0, [1, 2]]},
+            r"compared must be a sequence of numbers, got \[0, \[1, 2\]\]",
+        ),
         ({"prior": "similarity", "prior_weight": np.nan}, "prior_weight must be a finite number, got nan"),
         ({"prior": "similarity", "prior_weight": "1"}, "prior_weight must be a finite number, got '1'"),
         (

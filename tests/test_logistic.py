@@ -424,3 +424,14 @@ def test_other_solvers_are_refused(solver):
 def test_too_few_newton_steps_warn():
     with pytest.warns(ConvergenceWarning, match=r"no convergence to tol=1e-10 in 1 iterations"):
         ranker(1e-3, max_iter=1).fit(games())
+
+
+def test_single_precision_ends_when_only_rounding_is_left():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)).astype(np.float32)
+    first, second = rng.integers(0, 300, size=(2, 3000))
+    graph = RelationGraph.from_edges(X, first, second, np.sign(X[first, 0] - X[second, 1]), probabilities=False)
+    ranker = ConditionalRanker("reciprocal", "logistic", 1e-3, kernel="rbf", gamma=0.3, constant=True, solver="dual")
+    with pytest.warns(ConvergenceWarning, match="no convergence"):
+        ranker.fit(graph)
+    assert ranker.n_iter_ < 100

@@ -18,7 +18,7 @@ from condrank.nodes import Nodes
 from condrank.nodes.store import same_values
 from condrank.persistence import Saved
 from condrank.ranker import Ranker, as_graph, warn_of_disagreement
-from condrank.settings import Settings, check_count, check_number, read_settings
+from condrank.settings import Settings, check_count, check_number, check_numbers, read_settings
 from condrank.solvers.plan import Plan, check_memory, make_plan
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
@@ -99,7 +99,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
     alpha_ : float
         λ in use.
     solver_ : str
-        Solver that ran.
+        Solver that ran: one of ``solver``, or "newton" and "dual_newton" for the logistic loss.
     n_iter_ : int or None
         Its iterations; None for a closed form.
     history_ : list of float
@@ -273,7 +273,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
             raise ValueError("path is for solvers of a given λ; early stopping is fitted anew for each")
         if self._system is None:
             raise ValueError("a loaded ranker has no factorisation to make a path from; fit it again")
-        return self._path(model, [check_number("alphas", alpha, above=0.0) for alpha in alphas])
+        return self._path(model, check_numbers("alphas", alphas, above=0.0))
 
     def _path(self, model: Any, alphas: list[float]) -> Iterator[ConditionalRanker]:
         for alpha in alphas:
@@ -297,7 +297,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
     def strengths(self, nodes: Any) -> np.ndarray:
         """Strength f(v) of nodes: the transitive part f(v) - f(v') of a reciprocal relation learned with ``constant``.
 
-        The rest of a score, predict - (f(v) - f(v')), is cyclic: no order of the nodes explains it.
+        The rest of a score, predict - (f(v) - f(v')), is cyclic: no order of the nodes explains it. That does not hold
+        with ``compared`` features, whose part is in the rest.
         """
         model = self._fitted()
         if self.relation != "reciprocal" or not self.constant:

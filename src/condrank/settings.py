@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -55,6 +56,9 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         alpha = check_number("alpha", ranker.alpha, at_least=0.0)
     else:
         alpha = check_number("alpha", ranker.alpha, above=0.0)
+    for name in ("gamma", "degree", "coef0"):
+        if getattr(ranker, name) is not None:
+            check_number(name, getattr(ranker, name))
     params = ranker.kernel_params or {}
     weights = _check_weights(ranker, graph)
     kernel = NodeKernel(
@@ -110,7 +114,7 @@ def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | Non
     if ranker.kernel == "precomputed" or graph.is_two_domain:
         what = "a precomputed kernel has no features" if ranker.kernel == "precomputed" else "the graph has two domains"
         raise ValueError(f"feature_weights are for the features of one domain, but {what}")
-    weights, d = np.asarray(ranker.feature_weights), graph.n_features_in_
+    weights, d = _check_array("feature_weights", ranker.feature_weights), graph.n_features_in_
     if weights.shape != (d,) or weights.dtype.kind not in "fiub":
         raise ValueError(f"feature_weights must be {d} numbers, one a feature, got shape {weights.shape}")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
@@ -130,13 +134,20 @@ def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tu
         raise ValueError("compared needs features, but a precomputed kernel has none")
     if ranker.solver not in ("auto", "iterative", "primal", "early_stopping"):
         raise ValueError(f"compared features are solved iteratively in W: use solver='auto', got {ranker.solver!r}")
-    compared, d = np.asarray(ranker.compared), graph.n_features_in_
+    compared, d = _check_array("compared", ranker.compared), graph.n_features_in_
     if compared.size == 0:
         return ()
     whole = compared.ndim == 1 and compared.dtype.kind in "iu"
     if not whole or compared.min() < 0 or compared.max() >= d or len(np.unique(compared)) < len(compared):
         raise ValueError(f"compared must be different feature indices within 0..{d - 1}, got {ranker.compared!r}")
     return tuple(compared.tolist())
+
+
+def _check_array(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # numpy's, of nested sequences of different lengths
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None
 
 
 def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
@@ -158,6 +169,13 @@ def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: flo
         )
         raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
     return float(value)
+
+
+def check_numbers(name: str, values: Any, *, above: float = -np.inf) -> list[float]:
+    """Finite numbers within their bounds, none or more."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}")
+    return [check_number(name, value, above=above) for value in values]
 
 
 def check_count(name: str, value: Any) -> int:

@@ -18,6 +18,7 @@ from condrank.solvers.preconditioned import PrimalSystem
 from condrank.solvers.solution import Iteration, Solution
 
 INNER_ITERATIONS = 1000  # of each Newton step
+STALLED = 10  # steps without a smaller gradient after which, in single precision, only rounding is left
 LOOSEST = 0.1  # relative residual of the first steps; later ones to that of their gradient, for quadratic convergence
 
 
@@ -43,12 +44,16 @@ class Newton(ABC):
             return Solution(np.zeros_like(x), 0, True)
         f = np.zeros_like(m) if iteration.start is None else self.values(x)
         tol = max(iteration.tol, 50 * float(np.finfo(x.dtype).eps))
+        smallest, since = np.inf, 0
         for step in range(1, iteration.max_iter + 1):
             p = expit(f)
             gradient = self.gradient(m * (self.outcomes - p)) - alpha * x
             size = float(np.linalg.norm(gradient)) / scale
             if size <= tol:
                 return Solution(x, step - 1, True)
+            smallest, since = (size, 0) if size < smallest else (smallest, since + 1)
+            if since == STALLED and x.dtype == np.float32:
+                return Solution(x, step - 1, False)
             direction = self.direction(m * p * (1 - p), gradient, alpha, min(LOOSEST, size))
             x, f = self._search(x, f, direction, alpha)
             if iteration.watch is not None and iteration.watch(step, x):

@@ -13,7 +13,7 @@ from condrank.nodes import ExplicitFeatures, NodeKernel, Nodes
 from condrank.observations import Complete, Edges
 from condrank.settings import Settings
 from condrank.solvers.dual_plan import RANKS, rank_costs
-from condrank.solvers.edge_preconditioner import n_eigenvectors
+from condrank.solvers.edge_preconditioner import BLOCK, n_eigenvectors
 from condrank.solvers.expected import Expected, edge_strengths, sampled_spectrum
 from condrank.solvers.explicit import explicit_bytes
 from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
@@ -216,12 +216,8 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
             settings.relation, s.r, s.r_objects, s.n_pairs
         )
     if solver in ("dual", "dual_newton"):
-        kernels = s.n**2 + (s.m**2 if graph.is_two_domain else 0)
-        memory = s.itemsize * (kernels + s.n * s.m) + 80 * s.n_pairs
-        if solver == "dual":
-            return _dual_flops(settings, s, expected), memory
-        return _dual_flops(settings, s, expected, NEWTON / 2, NEWTON_STEPS), memory + 4 * kernels
-    if s.n_pairs >= DENSE_FROM * s.n * s.m:
+        return _dual_cost(solver, settings, s, expected)
+    if s.n_pairs >= DENSE_FROM * s.n * s.m and solver != "newton":
         product, held = 4.0 * s.n * s.m * s.r_objects, 3 * s.n * s.m
     else:
         product, held = 4.0 * s.n_pairs * s.r_objects / SAMPLED_SPEED, 2 * s.n * s.r_objects
@@ -229,18 +225,36 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
     product = blocks * (product + (4.0 * s.n + PASSES) * square) + FIXED
     # Coordinates, the mask or samples, and CG's iterates with the preconditioner.
     memory = 2 * s.kept + s.itemsize * (held + (8 * blocks + ranking) * square) + (24 + 8 * blocks) * s.n_pairs
-    iterations = expected.primal if solver != "newton" else NEWTON * expected.primal + NEWTON_STEPS
+    iterations = expected.primal
+    if solver == "newton":
+        iterations = NEWTON * expected.primal + NEWTON_STEPS
+    elif solver == "early_stopping":
+        iterations = settings.max_iter * (2 if settings.method == "bicgstab" else 1)
     return s.flops + iterations * product, max(s.memory, memory)
 
 
-def _dual_flops(settings: Settings, s: _Sizes, expected: Expected, scale: float = 1.0, steps: int = 0) -> float:
-    """Flops over the edges, with the best preconditioner; ``steps`` products beside those of the iterations."""
+def _dual_cost(solver: str, settings: Settings, s: _Sizes, expected: Expected) -> tuple[float, float]:
+    """Flops over the edges with the best preconditioner, and bytes at the peak."""
+    newton = solver == "dual_newton"
+    scale, steps = (NEWTON / 2, NEWTON_STEPS) if newton else (1.0, 0)
     loops, size, both = loops_for("auto", s.n_pairs, min(s.n, s.m)), s.n * s.m, 2 if settings.relation.sign else 1
     first, second = min(TIMES[loops] * both * s.n_pairs, size), min(AT_EDGES[loops] * s.n_pairs, size)
     product = min(first * s.m + second * s.n, first * s.n + second * s.m) + FIXED / 2
     k = n_eigenvectors(max(s.n, s.m))
     costs = rank_costs((s.n, s.m), s.n_pairs, k, expected.ranks, scale * expected.dual, product, builds=max(1, steps))
-    return 2 * (float(costs.min()) + steps * product)
+    flops = 2 * (float(costs.min()) + steps * product)
+    # Kernel matrices (in single precision too for Newton), their squares where the edge kernel has them, the scattered
+    # coefficients; features of the edges in blocks, their Gram matrix and its factor.
+    one_domain = s.n == s.m and s.r == s.r_objects
+    kernels = (1 if one_domain else 2) * max(s.n, s.m) ** 2
+    squared = settings.pairwise_kernel in ("poly2D", "mlpk")
+    memory = s.itemsize * ((2 if squared else 1) * kernels + s.n * s.m) + 80 * s.n_pairs + 4 * kernels * newton
+    # Without a look at the kernel the fit may still decide for a preconditioner: the largest one.
+    most = max((t for t in RANKS if t <= s.n_pairs // 2), default=0) if settings.pairwise_kernel is None else 0
+    rank = expected.ranks[int(np.argmin(costs))] if len(expected.ranks) > 1 else most
+    if rank:
+        memory += 2 * 8 * rank**2 + 3 * s.itemsize * max(s.n, s.m) * k + 8 * min(s.n_pairs * rank, BLOCK)
+    return flops, memory
 
 
 def _coordinates_cost(kernel: NodeKernel, nodes: Nodes) -> tuple[int, float, int]:
