@@ -43,7 +43,7 @@ PRIOR_WEIGHTS = (0.3, 1.0, 3.0, 10.0)
         "The paper's 1,730 enzymes and five structure kernels are not public. 1,155 chains of the Protein Data Bank, "
         "with a Smith-Waterman and a 3-mer kernel of their sequences, stand in for them: the paper's numbers are in "
         "rows of their own, to compare directions, and there are no verdicts.",
-        "The task is harder: 105 EC numbers with 5 to 84 chains (paper: 21 with at least 20), no two chains alike, "
+        "The task is harder: 105 EC numbers with 5 to 84 chains (paper: 21 with at least 20), "
         "and sequences instead of binding sites. Enzymes of one EC number need not be related at all.",
         "Symmetric c.reg is left out: with both directions of every pair in training it is c.reg itself.",
         "Both the query and the ranked enzymes are new (setting 4).",

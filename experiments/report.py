@@ -101,7 +101,9 @@ def index(folder: Path) -> str:
         seconds = sum(float(row["seconds"] or 0) for row in stored)
         verdicts = [str(counted[verdict]) for verdict in ("same", "better", "worse")]
         beyond = str(counted[""])
-        rows.append([f"[{one.title}]({name}.md)", *verdicts, beyond, in_seconds(seconds)])
+        page = folder / f"{name}.md"
+        quick = " (quick run)" if page.exists() and QUICK in page.read_text(encoding="utf-8") else ""
+        rows.append([f"[{one.title}]({name}.md){quick}", *verdicts, beyond, in_seconds(seconds)])
     columns = ("experiment", "same", "better", "worse", "rows without a number in the paper", "time of the rows")
     return "\n".join([*lines, *markdown_table(columns, rows, columns[1:]), ""])
 
@@ -116,11 +118,16 @@ def tables_of(rows: list[Row]) -> dict[str, list[Row]]:
 
 def cells_of(row: Row) -> dict[str, str]:
     """A row as text, by column."""
-    number = in_seconds if row.unit == "s" else lambda value: f"{value:.4g}".replace("0.", ".", 1)
+    number = in_seconds if row.unit == "s" else without_zero
     values = (row.measured, row.error, row.paper)
     ours, error, paper = ("" if value is None else number(value) for value in values)
     if row.error is not None:
-        error = f"{row.error:.2g}".replace("0.", ".", 1)
+        error = without_zero(row.error, 2)
     took = "" if row.seconds is None else in_seconds(row.seconds)
     cells = (row.data, row.method, ours, error, paper, row.verdict, took, str(row.seed), row.protocol, row.note)
     return dict(zip(COLUMNS, cells, strict=True))
+
+
+def without_zero(value: float, digits: int = 4) -> str:
+    """A number as in the paper's tables: .25, not 0.25."""
+    return f"{value:.{digits}g}".removeprefix("0") or "0"

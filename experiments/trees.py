@@ -1,4 +1,4 @@
-"""Gradient-boosted trees on features of pairs, as peers in every table: LightGBM and XGBoost, tuned like the others."""
+"""Gradient-boosted trees on features of pairs, peers in the tables: LightGBM and XGBoost, tuned on held-out graphs."""
 
 from __future__ import annotations
 
@@ -212,7 +212,8 @@ def tune(
 ) -> TreeRanker:
     """The best of two objectives and the grid's sizes and numbers of trees on held-out graphs, fitted to ``train``.
 
-    By default twelve candidates, about as many as the λ that are tried for the other methods.
+    By default twelve candidates. Other methods may choose among more, or fewer: those with a prior among all pairs of λ
+    and τ. The experiments tell.
     """
     grid = Grid() if grid is None else grid
     losses: dict[tuple[str, int, int], float] = {}

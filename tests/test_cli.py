@@ -44,6 +44,11 @@ def test_version():
     assert (run.exit_code, run.stdout) == (0, f"condrank {__version__}\n")
 
 
+def test_module_is_the_command():
+    run = subprocess.run([sys.executable, "-m", "condrank", "--version"], capture_output=True, encoding="utf-8")
+    assert (run.returncode, run.stdout) == (0, f"condrank {__version__}\n")
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]])
 def test_help_has_an_example(arguments):
     run = runner.invoke(cli.app, arguments)

@@ -11,7 +11,8 @@ import pytest
 from scipy import sparse
 from typer.testing import CliRunner
 
-from condrank import RelationGraph, cli, datasets
+from condrank import ConditionalRanker, RelationGraph, cli, datasets
+from condrank.baselines import RankSVM
 from condrank.cli.reproduce import load_package
 from condrank.metrics import rank_loss
 
@@ -167,6 +168,31 @@ def test_data_folder_comes_from_the_environment(data, tmp_path):
     assert run.stdout == ""
 
 
+def test_unreadable_data_fail_in_one_line(tmp_path, experiments):
+    (tmp_path / "micromass").mkdir()
+    (tmp_path / "micromass/micromass.npz").write_text("garbage\n")
+    output = str(tmp_path / "new")
+    run = runner.invoke(cli.app, ["reproduce", "bacteria", "--quick", "--data", str(tmp_path), "--output", output])
+    assert run.exit_code == 1
+    assert run.stdout == ""
+    assert run.stderr.startswith("condrank: bacteria: ")
+    assert "micromass.npz" in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+def test_quick_runs_have_a_folder_of_their_own(tmp_path, experiments, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    results = module("results")
+    known = results.EXPERIMENTS["rps"]
+    row = results.Row("table", "data", "method", 0.25, seconds=1.0)
+    monkeypatch.setattr(results, "run_experiment", lambda one, run: results.Outcome(known, [row], [], 1.0, run))
+    for arguments in ([], ["--quick"]):
+        assert runner.invoke(cli.app, ["reproduce", "rps", *arguments]).exit_code == 0
+    real, quick = ((tmp_path / name / "index.md").read_text("utf-8") for name in ("results", "results-quick"))
+    assert "(quick run)" in quick
+    assert "(quick run)" not in real
+
+
 def test_unknown_experiment_is_named():
     run = runner.invoke(cli.app, ["reproduce", "chess"])
     assert run.exit_code == 2
@@ -179,6 +205,26 @@ def test_index_is_read_from_the_files(tmp_path, experiments):
     (tmp_path / "rps.csv").write_text("verdict,seconds\nsame,1\nsame,2\nworse,\n,4\n", encoding="utf-8")
     page = module("report").index(tmp_path)
     assert page.splitlines()[-1] == "| [Rock-paper-scissors](rps.md) | 2 | 0 | 1 | 1 | 7 s |"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(0.25, ".25"), (10.05, "10.05"), (20.0, "20"), (0.0, "0"), (1.05, "1.05"), (1e-5, "1e-05")]
+)
+def test_numbers_in_cells(value, told):
+    cells = module("report").cells_of(module("results").Row("", "", "", value, value, value))
+    assert (cells["ours"], cells["paper"]) == (told, told)
+    assert float(cells["± s.e."]) == pytest.approx(value, rel=0.05)
+
+
+def test_only_a_refusal_for_memory_is_a_row():
+    runtime, run = module("runtime"), module("results").Run(quick=True)
+    graph = RelationGraph(np.eye(6), np.eye(6))
+    too_large = RankSVM(C=0.5, max_bytes=1).fit
+    rows, _ = runtime.measure(run, "title", "nodes", {6: graph}, {"RankSVM": too_large})
+    assert [row.measured for row in rows] == [None]
+    assert "needs about" in rows[0].note
+    with pytest.raises(ValueError, match="alpha"):
+        runtime.measure(run, "title", "nodes", {6: graph}, {"broken": ConditionalRanker(alpha=-1.0).fit})
 
 
 @pytest.mark.parametrize("library", ["LightGBM", "XGBoost"])

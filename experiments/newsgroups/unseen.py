@@ -53,8 +53,9 @@ def beyond(run: Run) -> Iterator[Row]:
                     run.step(f"{data}: {name}")
                     ranker = chosen(run, train, alphas(run), relation=relation, loss=loss, prior=prior)
                     yield row(run, BEYOND, data, name, ranker, *graphs)
-        low = documents.graphs(documents.low_rank(8 if run.quick else TREE_COORDINATES, run.seed), train, test)
-        note = f"{TREE_COORDINATES} SVD coordinates of tf-idf"
+        n_coordinates = 8 if run.quick else TREE_COORDINATES
+        low = documents.graphs(documents.low_rank(n_coordinates, run.seed), train, test)
+        note = f"{n_coordinates} SVD coordinates of tf-idf"
         ranker = chosen(run, train, alphas(run), relation="symmetric", prior="similarity")
         run.step(f"{data}: low rank")
         yield row(run, BEYOND, data, "c.rank, symmetric, similarity prior, low rank", ranker, *low, note=note)

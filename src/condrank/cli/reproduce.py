@@ -18,14 +18,23 @@ EPILOG = (
     "[bold]condrank reproduce all --quick[/bold]"
 )
 PACKAGE = "condrank.experiments"
+# Of real and of quick runs: figures that mean nothing should not take the place of real ones.
+FOLDERS = ("results", "results-quick")
 
 
 def reproduce(
     names: Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")],
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it works.")] = False,
     output: Annotated[
-        Path, typer.Option("--output", "-o", file_okay=False, help="Folder for tables and pictures.")
-    ] = Path("results"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            file_okay=False,
+            help="Folder for tables and pictures.",
+            show_default=", with --quick ".join(FOLDERS),
+        ),
+    ] = None,
     data: Annotated[
         Path | None, typer.Option(envvar="CONDRANK_DATA", help="Folder with the data sets; rps needs none.")
     ] = None,
@@ -38,6 +47,7 @@ def reproduce(
 
     Prints the tables, and writes them and the figures to a folder (Markdown, CSV, PNG).
     """
+    output = Path(FOLDERS[quick]) if output is None else output
     experiments = load_package()
     known = experiments.load_experiments()
     results, report = import_module(f"{PACKAGE}.results"), import_module(f"{PACKAGE}.report")
@@ -68,7 +78,10 @@ def _run(one: Any, results: ModuleType, **asked: Any) -> Any:
     with progress_bar() as progress:
         bar = progress.add_task(one.name, total=None)
         step = lambda name: progress.update(bar, description=f"{one.name}: {name}")  # noqa: E731
-        return results.run_experiment(one, results.Run(step=step, **asked))
+        try:
+            return results.run_experiment(one, results.Run(step=step, **asked))
+        except ValueError as error:  # the loaders' word for files that are not what they should be
+            fail(f"{one.name}: {' '.join(str(error).split())}")
 
 
 def load_package() -> ModuleType:
