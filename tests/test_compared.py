@@ -137,6 +137,24 @@ def test_float32_stays(nodes):
     np.testing.assert_allclose(single.predict(X.astype(np.float32)), double.predict(X), atol=1e-2)
 
 
+@pytest.mark.parametrize(("trained", "asked"), [(np.float32, np.float64), (np.float64, np.float32)])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_equal_values_of_another_floating_type_are_equal(nodes, trained, asked, form):
+    X, X_asked = form(nodes[0].astype(trained)), form(nodes[0].astype(asked))
+    ranker = ConditionalRanker("reciprocal", "logistic", kernel="rbf", compared=[0], alpha=0.1)
+    ranker.fit(X, relation(nodes[0], crisp=True))
+    model = ranker._fitted()
+    W = model.W.copy()
+    W[0] = 0
+    ranker._model = model.with_weights(W)  # what the comparison alone contributes
+    for objects in (None, X, X_asked):
+        assert np.all(np.diagonal(ranker.predict(X_asked, objects)) == 0)
+        assert np.all(np.diagonal(ranker.predict_proba(X_asked, objects)) == 0.5)
+    ranker._model = model
+    assert np.all(ranker.predict_proba(X_asked, X) + ranker.predict_proba(X, X_asked).T == 1)
+    np.testing.assert_allclose(ranker.predict(X_asked), ranker.predict(X), atol=1e-4)
+
+
 def test_sparse_features_early_stopping_warm_start_and_path(nodes):
     X, _ = nodes
     Y = relation(X, share=0.8)

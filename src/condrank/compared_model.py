@@ -44,14 +44,19 @@ class ComparedModel:
         objects = self.rows.nodes if objects is None else objects
         Z_objects = self.rows.transform(objects)
         Z = Z_objects if queries is objects else None
-        x_objects = compared_values(objects, self.compared)
+        dtype = self._compared_in(queries, objects)
+        x_objects = compared_values(objects, self.compared, dtype)
         for block in row_blocks(len(queries), len(objects)):
             part = queries if block.stop - block.start == len(queries) else queries.block(block)
             Z_part = self.rows.transform(part) if Z is None else Z[block]
-            scores = self._scores(Z_part, Z_objects, compared_values(part, self.compared), x_objects)
+            scores = self._scores(Z_part, Z_objects, compared_values(part, self.compared, dtype), x_objects)
             if self.offset and not self.logistic:
                 scores += self.offset
             yield block, scores
+
+    def _compared_in(self, queries: Nodes, objects: Nodes) -> np.dtype:
+        """The coarsest floating type around: in a finer one a value and its rounded self would not be equal."""
+        return min((nodes.dtype for nodes in (self.rows.nodes, queries, objects)), key=lambda dtype: dtype.itemsize)
 
     def _scores(self, Z: np.ndarray, Z_objects: np.ndarray, x: np.ndarray, x_objects: np.ndarray) -> np.ndarray:
         W = self.W.astype(Z.dtype, copy=False)
@@ -64,7 +69,8 @@ class ComparedModel:
         """P(v beats v') = sigmoid(h(v, v')), the two directions summing to one exactly."""
         objects = self.rows.nodes if objects is None else objects
         Z, Z_objects = self.rows.transform(queries), self.rows.transform(objects)
-        x, x_objects = compared_values(queries, self.compared), compared_values(objects, self.compared)
+        dtype = self._compared_in(queries, objects)
+        x, x_objects = (compared_values(nodes, self.compared, dtype) for nodes in (queries, objects))
         return as_probabilities(self._scores(Z, Z_objects, x, x_objects), self._scores(Z_objects, Z, x_objects, x))
 
     def strengths(self, nodes: Nodes) -> np.ndarray:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import QuantileTransformer, StandardScaler
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
@@ -17,6 +23,9 @@ from condrank.metrics import pair_counts
 from condrank.model_selection.relevance import changed
 from condrank.node_transformer import NodeTransformer
 from condrank.nodes import Nodes
+from condrank.ranker import NOTHING_TO_RANK, as_graph
+from condrank.ranking import Ranking
+from condrank.validation import check_features
 
 PREPROCESSING = ("raw", "standard", "quantile")
 # Most quantiles that features are mapped by.
@@ -48,11 +57,11 @@ class Judged:
     @property
     def loss(self) -> float:
         """Rank loss, pooled."""
-        return float(self.wrong.sum() / max(1.0, self.comparable.sum()))
+        return float(self.wrong.sum() / self.comparable.sum())
 
     def against(self, other: Judged) -> tuple[float, float]:
         """Difference of the two losses and its standard error, by paired differences of the conditioning nodes."""
-        change, total = self.wrong - other.wrong, max(1.0, self.comparable.sum())
+        change, total = self.wrong - other.wrong, self.comparable.sum()
         difference = float(change.sum() / total)
         spread = change - difference * self.comparable
         return difference, float(np.sqrt(spread @ spread) / total)
@@ -83,6 +92,25 @@ class Step:
     standard_error: float
     accepted: bool
 
+    @classmethod
+    def of(cls, name: str, found: Judged, before: Judged | None, given: Any, accepted: bool) -> Step:
+        """What was found against the candidate before, or (the first) against the given ranker."""
+        difference, error = (0.0, 0.0) if before is None else found.against(before)
+        old = given if before is None else before.candidate.ranker
+        params = differing(old.get_params(), found.candidate.ranker.get_params())
+        if before is None or before.candidate.preprocessing != found.candidate.preprocessing:
+            params = {"preprocessing": found.candidate.preprocessing} | params
+        return cls(name, params, found.loss, difference, error, bool(accepted))
+
+
+def differing(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Parameters that differ, the search's tolerance apart."""
+    return {
+        name: value
+        for name, value in new.items()
+        if name != "tol" and not np.array_equal(np.asarray(value, object), np.asarray(old[name], object))
+    }
+
 
 class Judge:
     """Training graphs and graphs of held-out nodes, prepared once for each way of preprocessing.
@@ -90,13 +118,19 @@ class Judge:
     Parameters
     ----------
     splits : iterable of (training graph, test graph)
-        The holdouts.
+        The holdouts; those without anything to rank are left out, and a ValueError says if none is left.
+    rank_by : {"outgoing", "incoming"}
+        That of the rankers to judge.
     dtype : dtype, optional
         Floating type to compute in; by default that of the nodes.
     """
 
-    def __init__(self, splits: Iterable[Graphs], dtype: Any = None):
-        self.splits = [(_astype(train, dtype), _astype(test, dtype)) for train, test in splits]
+    def __init__(self, splits: Iterable[Graphs], rank_by: str = "outgoing", dtype: Any = None):
+        self.splits = [
+            (_astype(train, dtype), _astype(test, dtype)) for train, test in splits if _rankable(test, rank_by)
+        ]
+        if not self.splits:
+            raise ValueError(f"{NOTHING_TO_RANK} among held-out nodes; the search needs more nodes or edges")
         self._prepared: dict[str, list[Graphs]] = {}
 
     def prepared(self, preprocessing: str) -> list[Graphs]:
@@ -109,15 +143,11 @@ class Judge:
         """The candidate with the λ of the lowest loss, over the first ``n_splits`` holdouts (all by default)."""
         alphas = sorted(alphas, reverse=True)
         counts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in alphas]
-        with warnings.catch_warnings():
-            # Tried λ need not converge, and what the relation is like was said before.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", RelationWarning)
-            for train, test in self.prepared(candidate.preprocessing)[:n_splits]:
-                first = changed(candidate.ranker, alpha=alphas[0]).fit(train)
-                truth = first._conditioned(test).to_dense()
-                for number, ranker in enumerate([first, *first.path(alphas[1:])]):
-                    counts[number].append(pair_counts(truth, ranker.predict(test)))
+        for train, test in self.prepared(candidate.preprocessing)[:n_splits]:
+            first = changed(candidate.ranker, alpha=alphas[0]).fit(train)
+            truth = first._conditioned(test).to_dense()
+            for number, ranker in enumerate([first, *first.path(alphas[1:])]):
+                counts[number].append(pair_counts(truth, ranker.predict(test)))
         judged = [
             Judged(candidate.with_params(alpha=alpha), *(np.concatenate(part) for part in zip(*of_alpha, strict=True)))
             for alpha, of_alpha in zip(alphas, counts, strict=True)
@@ -125,11 +155,115 @@ class Judge:
         return min(judged, key=lambda one: one.loss)
 
 
+class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
+    """What a search offers once it is fitted: its best ranker, on features as the ranker's transformer gives them.
+
+    Subclasses have the given ``ranker``, and fit ``best_ranker_``, ``transformer_`` and ``_dtype``, the floating type
+    of the training nodes.
+    """
+
+    ranker: Any
+    best_ranker_: Any
+    transformer_: NodeTransformer | None
+    _dtype: Any
+
+    @property
+    def relation(self) -> Any:
+        """That of the ranker."""
+        return self.ranker.relation
+
+    @property
+    def rank_by(self) -> Any:
+        """That of the ranker."""
+        return self.ranker.rank_by
+
+    def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
+        """Scores, as `ConditionalRanker.predict`."""
+        return self._best().predict(*self._prepared(queries, objects))
+
+    def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
+        """Scores of aligned pairs, as `ConditionalRanker.predict_edges`."""
+        return self._best().predict_edges(*self._prepared(queries, objects))
+
+    @available_if(lambda self: self.ranker.loss == "logistic")
+    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
+        """Probabilities, as `ConditionalRanker.predict_proba`; loss="logistic" only."""
+        return self._best().predict_proba(*self._prepared(queries, objects))
+
+    def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
+        """Rankings, as `ConditionalRanker.rank`."""
+        return self._best().rank(*self._prepared(queries, objects), top=top)
+
+    def score(self, X: Any, Y: Any = None) -> float:
+        """1 - rank loss, as `ConditionalRanker.score`."""
+        best = self._best()
+        return best.score(*self._prepared(as_graph(X, Y), None)[:1])
+
+    def _best(self) -> Any:
+        check_is_fitted(self, "best_ranker_")
+        return self.best_ranker_
+
+    def _prepared(self, queries: Any, objects: Any) -> tuple[Any, Any]:
+        if self.transformer_ is None:
+            return queries, objects
+        first = self._transformed(queries, "queries")
+        if objects is None or objects is queries:
+            return first, None if objects is None else first
+        return first, self._transformed(objects, "objects")
+
+    def _transformed(self, given: Any, name: str) -> Any:
+        """Transformed in the floating type of training: equal features have to stay equal."""
+        assert self.transformer_ is not None
+        if isinstance(given, RelationGraph):
+            return self.transformer_.transform(_astype(given, self._dtype))
+        return self.transformer_.transform(check_features(given, name).astype(self._dtype, copy=False))
+
+
+_lock, _searches, _filters = Lock(), 0, ExitStack()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Tried λ need not converge, and what the relation is like is said by the last fit: no warnings of these.
+
+    Filters are of the whole process. Searches may run in threads, so the first sets them and the last takes them back.
+    """
+    global _searches
+    with _lock:
+        if _searches == 0:
+            _filters.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", RelationWarning)
+        _searches += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _searches -= 1
+            if _searches == 0:
+                _filters.close()
+
+
+def _rankable(graph: RelationGraph, rank_by: str) -> bool:
+    """Whether some conditioning node has two objects with different relation values."""
+    truth = graph.to_dense() if rank_by == "outgoing" else graph.to_dense().T
+    return bool(pair_counts(truth, np.zeros_like(truth))[1].any())
+
+
 def _astype(graph: RelationGraph, dtype: Any) -> RelationGraph:
-    if dtype is None or graph.nodes.dtype == dtype:
+    if dtype is None or graph.nodes.dtype == graph.objects.dtype == dtype:
         return graph
-    nodes = Nodes(graph.nodes.rows.astype(dtype), None, graph.nodes.ids)
-    return graph._part(nodes, nodes, graph.relation)
+
+    def cast(nodes: Nodes) -> Nodes:
+        return Nodes(nodes.rows.astype(dtype), None, nodes.ids)
+
+    nodes = cast(graph.nodes)
+    return graph._part(nodes, cast(graph.objects) if graph.is_two_domain else nodes, graph.relation)
+
+
+def ways_for(graph: RelationGraph, preprocessing: Sequence[str]) -> list[str]:
+    """Those for a graph: scikit-learn takes quantiles of sparse features only where none is negative."""
+    return [way for way in preprocessing if way != "quantile" or not sparse.issparse(graph.nodes.base)]
 
 
 def prepare(preprocessing: str, train: RelationGraph, *others: RelationGraph) -> tuple[Any, ...]:
@@ -137,8 +271,9 @@ def prepare(preprocessing: str, train: RelationGraph, *others: RelationGraph) ->
     if preprocessing == "raw":
         return None, train, *others
     if preprocessing == "standard":
-        transformer = NodeTransformer(StandardScaler())
+        # Centring would fill the zeros of sparse features.
+        scaler = StandardScaler(with_mean=not sparse.issparse(train.nodes.base))
     else:
-        transformer = NodeTransformer(QuantileTransformer(n_quantiles=min(N_QUANTILES, len(train))))
-    transformer.fit(train)
+        scaler = QuantileTransformer(n_quantiles=min(N_QUANTILES, len(train)), random_state=0)
+    transformer = NodeTransformer(scaler).fit(train)
     return transformer, *(transformer.transform(graph) for graph in (train, *others))

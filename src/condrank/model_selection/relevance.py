@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.metrics.pairwise import manhattan_distances
+from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
 from condrank.graph import RelationGraph
 from condrank.relations import SYMMETRIC
@@ -63,6 +64,13 @@ def changed(ranker: Any, **params: Any) -> Any:
     """A clone of a ranker with some parameters changed."""
     fresh: Any = clone(ranker)
     return fresh.set_params(**params)
+
+
+def median_distance(kernel: str, rows: Any) -> float:
+    """Median of the distances in a kernel's exponent between different rows; 1 if they are all the same."""
+    rows = rows.toarray() if sparse.issparse(rows) else rows
+    distance = euclidean_distances(rows, squared=True) if kernel == "rbf" else manhattan_distances(rows)
+    return float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
 
 
 def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tuple[float, np.ndarray]:

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from condrank.estimators import ConditionalRanker
 from condrank.graph import RelationGraph
-from condrank.model_selection.judging import PREPROCESSING, Candidate, Graphs, Judge, Judged, Step, prepare
+from condrank.model_selection.judging import (
+    PREPROCESSING,
+    Candidate,
+    Graphs,
+    Judge,
+    Judged,
+    PreparedRanker,
+    Step,
+    differing,
+    prepare,
+    quiet,
+    ways_for,
+)
 from condrank.model_selection.relevance import KERNELS as DISTANCE_KERNELS
-from condrank.model_selection.relevance import changed, learn_weights
+from condrank.model_selection.relevance import changed, learn_weights, median_distance
+from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
+from condrank.nodes import NodeKernel
 from condrank.ranker import as_graph
-from condrank.ranking import Ranking
-from condrank.settings import check_choice, check_count, check_number, read_settings
+from condrank.settings import check_choice, check_number, read_settings
 
 # λ to begin with, and factors by which to refine it.
 ALPHAS, REFINED = (0.03, 0.3, 3.0, 30.0), (0.25, 1.0, 4.0)
@@ -36,9 +47,15 @@ SAMPLE = 300
 SHORTLIST = 4
 # Shares of the nodes: those that a step is judged on, and those that only the final check sees.
 HELD_OUT, RESERVED = 1 / 3, 0.25
+# Fewest nodes of which both of these are two.
+FEWEST = 7
+# Solvers that every candidate has, with compared features, on incomplete graphs and for another λ.
+SOLVERS = ("auto", "iterative", "primal")
+# Counts, and the least of each: the weights are learned on two thirds of max_nodes, at least two.
+COUNTS = {"max_compared": 0, "n_steps": 0, "n_splits": 1, "max_nodes": 3}
 
 
-class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
+class SimilaritySearch(PreparedRanker):
     """Choose how nodes are compared by the rank loss on held-out nodes (setting 4), greedily and guarded.
 
     One step after the other: λ and kernel width of the given ranker (the simple model); preparation of the features
@@ -46,20 +63,23 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
     relations); the width again; feature weights. A step is kept if it lowers the loss by more than ``margin`` +
     √(2 ln k) standard errors, k the number of its candidates: so much would the best of k useless ones seem to gain. At
     the end, every kept step has to prove itself on nodes that no step has seen; where data are too few, that leaves the
-    simple model.
+    simple model. Feature weights descend on holdouts of all nodes but those, the nodes that the step is judged on among
+    them: its loss in ``history_`` is optimistic, and only that final check of it is not.
 
     Parameters
     ----------
     ranker : ConditionalRanker
-        Its relation, loss and other parameters; of a single domain, with features.
+        Its relation, loss and other parameters; of a single domain, with features, and ``solver`` "auto", "iterative"
+        or "primal".
     preprocessing : sequence of {"raw", "standard", "quantile"}
-        Features as they are, standardised, or mapped to their quantiles; the simple model has the first.
-    kernels : sequence of str
-        Kernels to try.
+        Features as they are, standardised, or mapped to their quantiles; the simple model has the first. Sparse
+        features are standardised without centring, and their quantiles are left out.
+    kernels : sequence of str or callable
+        Kernels of features to try.
     max_compared : int
         Most compared features; 0 tries none.
     n_steps : int
-        Descent steps of the feature weights; 0 leaves them out. For kernels "rbf" and "laplacian" without a prior.
+        Descent steps of the feature weights; 0: none. For "rbf" and "laplacian" without prior and ``pairwise_kernel``.
     n_splits : int
         Holdouts that a step is judged on.
     max_nodes : int
@@ -118,11 +138,24 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
         """Search, then fit the best ranker to the whole graph; X and Y as for `ConditionalRanker.fit`."""
         graph = as_graph(X, Y)
         self._check(graph)
-        self._random = check_random_state(self.random_state)
-        self.history_ = []
+        self._random, self._dtype, self.history_ = check_random_state(self.random_state), graph.nodes.dtype, []
+        with quiet():
+            best = self._search(graph)
+        self.transformer_, prepared = prepare(best.preprocessing, graph)
+        self.best_ranker_ = changed(best.ranker, tol=self.ranker.tol).fit(prepared)
+        given = self.ranker.get_params()
+        self.best_params_ = {"preprocessing": best.preprocessing} | differing(given, self.best_ranker_.get_params())
+        self.n_features_in_ = graph.n_features_in_
+        return self
+
+    def _search(self, graph: RelationGraph) -> Candidate:
         searched, reserved = next(self._holdouts(graph, 1, RESERVED))
-        judge = Judge(self._cut(self._holdouts(searched, self.n_splits, HELD_OUT), self.max_nodes), np.float32)
-        start = Candidate(self.preprocessing[0], changed(self.ranker, tol=self.tol))
+        # Before any fit: each of them refuses nodes that have nothing to rank.
+        fresh = Judge([(searched, reserved)], self.rank_by)
+        whole = Judge(self._holdouts(searched, self.n_splits, RESERVED), self.rank_by)
+        holdouts = self._cut(self._holdouts(searched, self.n_splits, HELD_OUT), self.max_nodes)
+        judge = Judge(holdouts, self.rank_by, np.float32)
+        start = Candidate(ways_for(graph, self.preprocessing)[0], changed(self.ranker, tol=self.tol))
         chain = [self._judged(judge, self._of_kernel(start, start.ranker.kernel, searched), ALPHAS)]
         self._note("simple", chain[0], None, True)
         for step in (self._kernels, self._constant, self._prior):
@@ -132,31 +165,23 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
                 break
         for step in (self._width, self._weights):
             self._take(step.__name__.strip("_"), judge, chain, step(chain[-1].candidate, searched))
-        best = self._checked([one.candidate for one in chain], searched, reserved)
-        self.transformer_, prepared = prepare(best.preprocessing, graph)
-        self.best_ranker_ = changed(best.ranker, tol=self.ranker.tol).fit(prepared)
-        given = self.ranker.get_params()
-        self.best_params_ = {"preprocessing": best.preprocessing} | _changed(given, self.best_ranker_.get_params())
-        self.n_features_in_ = graph.n_features_in_
-        return self
+        return self._checked([one.candidate for one in chain], whole, fresh)
 
     # Candidates of each step
 
     def _kernels(self, best: Candidate, graph: RelationGraph) -> Iterator[Candidate]:
-        for preprocessing in self.preprocessing:
+        for preprocessing in ways_for(graph, self.preprocessing):
             for kernel in self.kernels:
                 yield from self._of_kernel(Candidate(preprocessing, best.ranker), kernel, graph)
 
     def _of_kernel(self, candidate: Candidate, kernel: Any, graph: RelationGraph) -> Iterator[Candidate]:
         """A kernel in all its widths."""
         if kernel not in DISTANCE_KERNELS:
-            yield candidate.with_params(kernel=kernel, gamma=candidate.ranker.gamma if callable(kernel) else None)
+            own = kernel == candidate.ranker.kernel
+            yield candidate.with_params(kernel=kernel, gamma=candidate.ranker.gamma if own else None)
             return
-        prepared: RelationGraph = prepare(candidate.preprocessing, graph)[1]
-        rows = prepared.nodes.rows[: min(SAMPLE, len(prepared))]
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        distance = euclidean_distances(rows, squared=True) if kernel == "rbf" else manhattan_distances(rows)
-        median = float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
+        rows = prepare(candidate.preprocessing, graph)[1].nodes.rows
+        median = median_distance(kernel, rows[self._random.permutation(len(graph))[:SAMPLE]])
         for width in WIDTHS:
             yield candidate.with_params(kernel=kernel, gamma=width / median)
 
@@ -170,7 +195,7 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
 
     def _compared(self, best: Candidate, graph: RelationGraph) -> Iterator[Candidate]:
         if best.ranker.relation == "reciprocal":
-            before = list(best.ranker.compared or ())
+            before = [] if best.ranker.compared is None else list(best.ranker.compared)
             for feature in range(graph.n_features_in_):
                 if feature not in before:
                     yield best.with_params(compared=[*before, feature])
@@ -182,7 +207,8 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
 
     def _weights(self, best: Candidate, graph: RelationGraph) -> Iterator[Candidate]:
         ranker = best.ranker
-        if self.n_steps and ranker.kernel in DISTANCE_KERNELS and ranker.prior is None:
+        plain = ranker.prior is None and ranker.pairwise_kernel is None
+        if self.n_steps and ranker.kernel in DISTANCE_KERNELS and plain:
             # Noise of a step averages out over them: fewer nodes each, for more steps in the same time.
             splits = self._cut(self._holdouts(graph, self.n_steps, HELD_OUT), 2 * self.max_nodes // 3)
             prepared = (prepare(best.preprocessing, *pair)[1:] for pair in splits)
@@ -215,31 +241,22 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
             tried = [tried[place] for place in np.argsort(losses, kind="stable")[:SHORTLIST]]
         return min((judge.judge(one, alphas) for one in tried), key=lambda judged: judged.loss)
 
-    def _checked(self, chain: list[Candidate], searched: RelationGraph, reserved: RelationGraph) -> Candidate:
+    def _checked(self, chain: list[Candidate], whole: Judge, fresh: Judge) -> Candidate:
         """The last step of the chain that is better on reserved nodes than the one kept before it."""
-        whole = Judge(self._holdouts(searched, self.n_splits, RESERVED))
-        fresh = Judge([(searched, reserved)])
         kept: Judged | None = None
         for candidate in chain:
             # More nodes than in the search may want another λ.
             tuned = whole.judge(candidate, [factor * candidate.ranker.alpha for factor in TUNED]).candidate
             found = fresh.judge(tuned, [tuned.ranker.alpha])
-            accepted = True
-            if kept is not None:
-                difference, error = found.against(kept)
-                accepted = difference < -self.margin * error
+            difference, error = (-np.inf, 0.0) if kept is None else found.against(kept)
+            accepted = difference < -self.margin * error
             self._note("check", found, kept, accepted)
-            kept = found if accepted or kept is None else kept
+            kept = found if accepted else kept
         assert kept is not None
         return kept.candidate
 
     def _note(self, name: str, found: Judged, before: Judged | None, accepted: bool) -> None:
-        difference, error = (0.0, 0.0) if before is None else found.against(before)
-        old = self.ranker.get_params() if before is None else before.candidate.ranker.get_params()
-        params = {"preprocessing": found.candidate.preprocessing} | _changed(old, found.candidate.ranker.get_params())
-        if before is not None and before.candidate.preprocessing == found.candidate.preprocessing:
-            del params["preprocessing"]
-        step = Step(name, params, found.loss, difference, error, bool(accepted))
+        step = Step.of(name, found, before, self.ranker, accepted)
         self.history_.append(step)
         if self.callback is not None:
             self.callback(step)
@@ -255,52 +272,29 @@ class SimilaritySearch(MetaEstimatorMixin, BaseEstimator):
             yield train, test
 
     def _check(self, graph: RelationGraph) -> None:
-        if graph.is_two_domain or self.ranker.kernel == "precomputed":
-            what = "has two domains" if graph.is_two_domain else "has a precomputed kernel"
-            raise ValueError(f"SimilaritySearch needs the features of a single domain, but the graph {what}")
-        for name, allowed in (("preprocessing", PREPROCESSING), ("kernels", None)):
-            if isinstance(getattr(self, name), str) or not len(getattr(self, name)):
-                raise ValueError(f"{name} must be a sequence of at least one name, got {getattr(self, name)!r}")
-            for one in getattr(self, name) if allowed else ():
-                check_choice(name, one, allowed or ())
-        for name in ("max_compared", "n_steps"):
-            if getattr(self, name) != 0:
-                check_count(name, getattr(self, name))
-        check_count("n_splits", self.n_splits)
-        check_count("max_nodes", self.max_nodes)
-        check_number("margin", self.margin, at_least=0.0)
-        read_settings(self.ranker, graph)
-
-    # The best ranker, on prepared features
-
-    def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Scores, as `ConditionalRanker.predict`."""
-        return self._best().predict(*self._prepared(queries, objects))
-
-    def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
-        """Rankings, as `ConditionalRanker.rank`."""
-        return self._best().rank(*self._prepared(queries, objects), top=top)
-
-    def score(self, X: Any, Y: Any = None) -> float:
-        """1 - rank loss, as `ConditionalRanker.score`."""
-        best = self._best()
-        return best.score(*self._prepared(as_graph(X, Y), None)[:1])
-
-    def _best(self) -> Any:
-        check_is_fitted(self, "best_ranker_")
-        return self.best_ranker_
-
-    def _prepared(self, queries: Any, objects: Any) -> tuple[Any, Any]:
-        if self.transformer_ is None:
-            return queries, objects
-        transform = self.transformer_.transform
-        return transform(queries), None if objects is None else transform(objects)
-
-
-def _changed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that differ, the search's tolerance apart."""
-    return {
-        name: value
-        for name, value in new.items()
-        if name != "tol" and not np.array_equal(np.asarray(value, object), np.asarray(old[name], object))
-    }
+        ranker = self.ranker
+        if not isinstance(ranker, ConditionalRanker) or isinstance(ranker, ConditionalRankerCV):
+            raise ValueError(f"ranker must be a ConditionalRanker, for the search to change, got {ranker!r}")
+        check_choice("solver of the ranker", ranker.solver, SOLVERS)
+        for name in ("preprocessing", "kernels"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+                raise ValueError(f"{name} must be a sequence of at least one name, got {given!r}")
+        for one in self.preprocessing:
+            check_choice("preprocessing", one, PREPROCESSING)
+        if graph.is_two_domain:
+            raise ValueError("SimilaritySearch needs the features of a single domain, but the graph has two domains")
+        for kernel in (ranker.kernel, *self.kernels):
+            if NodeKernel(kernel).is_precomputed:
+                raise ValueError("SimilaritySearch needs features to prepare, compare and weight, not precomputed ones")
+        if not ways_for(graph, self.preprocessing):
+            raise ValueError('preprocessing must have another than "quantile" for sparse features')
+        for name, least in COUNTS.items():
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        for name in ("margin", "tol"):
+            check_number(name, getattr(self, name), at_least=0.0)
+        if len(graph) < FEWEST:
+            raise ValueError(f"SimilaritySearch needs at least {FEWEST} nodes, to hold some out, got {len(graph)}")
+        read_settings(ranker, graph)

@@ -8,6 +8,7 @@ square to one, each block alone has the closed form of the complete graph, which
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,11 +22,11 @@ from condrank.solvers.krylov import Operator
 from condrank.solvers.preconditioned import PrimalSystem
 
 
-def compared_values(nodes: Nodes, compared: Sequence[int]) -> np.ndarray:
-    """The compared features of nodes, (n_compared, n_nodes)."""
+def compared_values(nodes: Nodes, compared: Sequence[int], dtype: Any = None) -> np.ndarray:
+    """The compared features of nodes, (n_compared, n_nodes), in a floating type (by default that of the nodes)."""
     X = nodes.rows
     columns = X[:, list(compared)]
-    return np.ascontiguousarray((columns.toarray() if sparse.issparse(X) else columns).T)
+    return np.ascontiguousarray((columns.toarray() if sparse.issparse(X) else columns).T, dtype=dtype)
 
 
 def turn_by_signs(F: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
