@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
-from condrank import ConditionalRanker, RelationGraph
+from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
 from condrank.baselines import NearestNeighbours, TwoStepRidge
 from condrank.metrics import MEASURES, ndcg, rank_loss
 from condrank.model_selection import (
     SettingShuffleSplit,
     SettingSplit,
+    SimilaritySearch,
     cross_validate,
     cross_validate_settings,
 )
+from condrank.model_selection.folds import innermost
 
 N = 20
 SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}
@@ -80,6 +85,36 @@ def test_the_default_follows_the_ranker():
     tied = cross_validate(ConditionalRanker(relation="symmetric"), graph, 1, cv=4)
     expected = SettingSplit(1, 4, both_directions=True, random_state=0)
     np.testing.assert_array_equal(tied.fold_keys, cross_validate(ConditionalRanker(), graph, cv=expected).fold_keys)
+
+
+@pytest.mark.filterwarnings("ignore:the best λ")
+@pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])
+@pytest.mark.parametrize("splitter", [SettingSplit(1, 4, random_state=0), SettingShuffleSplit(1, 2, random_state=0)])
+def test_a_splitter_does_not_leak_the_other_direction(splitter, relation):
+    """The labels are only nearly symmetric, so the graph does not tell that the ranker ties the directions."""
+    Y = make_graph(relation).to_dense()
+    graph = RelationGraph(make_graph().nodes.base, Y + np.random.default_rng(0).normal(0, 0.01, Y.shape))
+    assert not graph.is_symmetric
+    assert not graph.is_reciprocal
+    ranker = ConditionalRanker(relation=relation)
+    tied = cross_validate(ConditionalRanker(), graph, cv=replace(splitter, both_directions=True)).fold_keys
+    apart = cross_validate(ConditionalRanker(), graph, cv=splitter).fold_keys
+    for wrapped in (ranker, GridSearchCV(ranker, {"alpha": [1.0]}, cv=2)):
+        np.testing.assert_array_equal(cross_validate(wrapped, graph, cv=splitter).fold_keys, tied)
+    np.testing.assert_array_equal(cross_validate_settings(ranker, graph, [1], cv=splitter)[1].fold_keys, tied)
+    asked_for = cross_validate(ranker, graph, cv=replace(splitter, both_directions=False)).fold_keys
+    np.testing.assert_array_equal(asked_for, apart)
+    chosen = ConditionalRankerCV([0.1, 1.0, 10.0], splitter, relation=relation).fit(graph)
+    by_hand = ConditionalRankerCV([0.1, 1.0, 10.0], replace(splitter, both_directions=True), relation=relation)
+    np.testing.assert_array_equal(chosen.fold_losses_, by_hand.fit(graph).fold_losses_)
+
+
+def test_the_ranker_within_searches_is_found():
+    ranker = ConditionalRanker("symmetric", rank_by="incoming")
+    for wrapped in (SimilaritySearch(ranker), GridSearchCV(SimilaritySearch(ranker), {"margin": [1.0]})):
+        assert innermost(make_pipeline(wrapped)) is ranker
+        with pytest.raises(ValueError, match="cv has rank_by='outgoing', but the ranker 'incoming'"):
+            cross_validate(wrapped, make_graph(), cv=SettingSplit(2))
 
 
 def test_several_measures_names_callables_and_rows():
@@ -170,8 +205,53 @@ def test_folds_with_nothing_to_rank():
     result = cross_validate(ConditionalRanker(), graph, cv=folds)
     assert np.isnan(result.scores["rank_loss"]).tolist() == [False, True]
     assert result.mean() == result.scores["rank_loss"][0]
-    with pytest.raises(ValueError, match=r"nothing to rank in any fold"):
-        cross_validate(ConditionalRanker(), graph, 3, cv=SettingSplit(3, "leave-one-out"))
+    tied = RelationGraph(np.eye(8), np.zeros((8, 8)) + np.arange(8)[:, None])
+    with pytest.raises(ValueError, match=r"nothing to rank in any fold; take fewer folds"):
+        cross_validate(ConditionalRanker(loss="regression"), tied)
+
+
+def mean_error(Y_true, Y_score):
+    return np.nanmean(np.abs(Y_true - Y_score))
+
+
+def test_callables_are_called_where_there_is_nothing_to_rank():
+    Y = np.arange(64.0).reshape(8, 8)
+    Y[4:, 4:] = 1.0
+    graph = RelationGraph(np.eye(8), Y)
+    folds = [(graph[4:], graph[:4]), (graph[:4], graph[4:])]
+    scoring = {"loss": "rank_loss", "first": partial(ndcg, k=1), "error": mean_error}
+    result = cross_validate(ConditionalRanker(loss="regression"), graph, cv=folds, scoring=scoring)
+    assert np.isnan(result.scores["loss"]).tolist() == np.isnan(result.scores["first"]).tolist() == [False, True]
+    model = ConditionalRanker(loss="regression")
+    expected = [mean_error(test.to_dense(), model.fit(train).predict(test)) for train, test in folds]
+    np.testing.assert_allclose(result.scores["error"], expected)
+
+
+class NeverFitted(ConditionalRanker):
+    def fit(self, X, Y=None):
+        raise AssertionError("fitted before the folds were checked")
+
+
+@pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
+def test_single_objects_are_refused_before_any_fit(rank_by):
+    ranker = NeverFitted(rank_by=rank_by)
+    groups = np.arange(N) // 5
+    # Groups of the conditioning nodes alone: each object is still left out by itself.
+    one_side = (groups, None) if rank_by == "outgoing" else (None, np.arange(15) // 5)
+    cases = [(make_graph(), setting, None) for setting in (1, 3, 4)]
+    cases += [(two_domains(), setting, None) for setting in (1, 3, 4)] + [(two_domains(), 4, one_side)]
+    for graph, setting, its_groups in cases:
+        cv = SettingSplit(setting, "leave-one-out", groups=its_groups, rank_by=rank_by)
+        with pytest.raises(ValueError, match=rf"nothing to rank in any fold, .* setting {setting}; take a number of f"):
+            cross_validate(ranker, graph, cv=cv, scoring=[mean_error, "auc"])
+    with pytest.raises(ValueError, match="nothing to rank in any fold"):
+        cross_validate_settings(ranker, make_graph(), (2, 4), cv=SettingSplit(2, "leave-one-out", rank_by=rank_by))
+    # What can be measured is.
+    ranker = ConditionalRanker(rank_by=rank_by)
+    cv = SettingSplit(4, "leave-one-out", rank_by=rank_by)
+    assert cross_validate(ranker, make_graph(), cv=cv, scoring=mean_error).mean() > 0
+    for changes in ({"setting": 2}, {"groups": groups}, {"setting": 3, "groups": groups}):
+        assert 0 <= cross_validate(ranker, make_graph(), cv=replace(cv, **changes)).mean() <= 1
 
 
 @pytest.mark.parametrize(
@@ -182,12 +262,45 @@ def test_folds_with_nothing_to_rank():
         ({"scoring": []}, "at least one measure"),
         ({"cv": 1}, "n_splits must be a whole number of at least 2"),
         ({"cv": 2.5}, "cv must be a number of folds"),
+        ({"cv": True}, "cv must be a number of folds"),
+        ({"cv": "x"}, "cv must be a number of folds"),
         ({"cv": []}, "cv has no folds"),
+        ({"cv": [1, 2]}, "cv must have pairs, of graphs or of positions of nodes, got 1"),
+        ({"cv": [(make_graph(), make_graph()), (make_graph(), None)]}, "two graphs, .* got RelationGraph and NoneType"),
+        ({"cv": [([0, 1], [2, 3]), ([1, 2], 3)]}, "two arrays of positions of nodes, got list and int"),
+        ({"cv": iter([([1, 2], None)])}, "got list and NoneType"),
+        ({"scoring": None}, "scoring must be a measure's name, a callable"),
+        ({"scoring": {}}, "at least one measure"),
+        ({"scoring": [lambda a, b: 0.0, lambda a, b: 1.0]}, "two measures named '<lambda>': give a dict"),
+        ({"scoring": ["auc", "auc"]}, "two measures named 'auc'"),
     ],
 )
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
-        cross_validate(ConditionalRanker(), make_graph(), **options)
+        cross_validate(NeverFitted(), make_graph(), **options)
+
+
+def test_a_number_of_folds_may_be_numpy_s():
+    expected = cross_validate(ConditionalRanker(), make_graph(), cv=3).fold_keys
+    np.testing.assert_array_equal(cross_validate(ConditionalRanker(), make_graph(), cv=np.int64(3)).fold_keys, expected)
+    table = cross_validate_settings(ConditionalRanker(), make_graph(), [4], cv=np.int64(3))
+    np.testing.assert_array_equal(table[4].fold_keys, expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "message"),
+    [
+        (4, {}, "settings must be a sequence of one or more of"),
+        ([], {}, "settings must be a sequence of one or more of"),
+        ((1, 2), {"cv": SettingSplit(1, rank_by="incoming")}, "cv has rank_by='incoming', but the ranker 'outgoing'"),
+        ((1, 4), {"cv": SettingSplit(4, groups=[1, 2])}, "groups must have one entry"),
+        ((1, 4), {"cv": SettingSplit(4, stratify=[1, 2])}, "stratify must have one entry"),
+        ((1, 4), {"scoring": None}, "scoring must be"),
+    ],
+)
+def test_settings_are_checked_before_any_fit(settings, options, message):
+    with pytest.raises(ValueError, match=message):
+        cross_validate_settings(NeverFitted(), make_graph(), settings, **options)
 
 
 def test_other_bad_input():

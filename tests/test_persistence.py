@@ -1,11 +1,13 @@
 """Saving and loading: the same rankings, no code, the old file or the new one, and clear words about damaged files."""
 
+import copy
 import json
 import os
 import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -15,6 +17,7 @@ from scipy import sparse
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
 from condrank.datasets import make_rock_paper_scissors
 from condrank.persistence import read_file, write_file
+from condrank.persistence.layout import _digest
 
 RNG = np.random.default_rng(0)
 N = 20
@@ -222,6 +225,269 @@ def test_headers_that_lie_are_told(tmp_path):
     (tmp_path / "file").write_bytes(struct.pack("<Q", 2**63) + b"{}")
     with pytest.raises(ValueError, match="no sensible length"):
         ConditionalRanker.load(tmp_path / "file")
+
+
+def small(name):
+    """A fitted ranker of each kind of model, coordinates and ids."""
+    if name == "two domains":
+        graph = RelationGraph(X, Y[:, :7], objects=RNG.normal(size=(7, 3)), object_ids=list("abcdefg"))
+        return ConditionalRanker(kernel="rbf", rank_by="outgoing").fit(graph)
+    if name == "dates":
+        return ConditionalRanker(solver="primal").fit(
+            RelationGraph(X, HOLES, ids=np.datetime64("2020-01-01") + np.arange(N))
+        )
+    ranker, features, labels = RANKERS[name]
+    return ConditionalRanker(**ranker.get_params()).fit(RelationGraph(features, labels, probabilities=False))
+
+
+KINDS = ["two domains", "dates", "explicit features", "sparse cosine", "prior", "reciprocal dual", "compared"]
+KINDS += ["logistic", "early stopping"]
+
+
+def _refused(path, manifest, arrays, match):
+    write_file(path, manifest, arrays)
+    with pytest.raises(ValueError, match=match) as error:
+        ConditionalRanker.load(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_arrays_of_a_wrong_shape_or_type_are_told(name, tmp_path):
+    small(name).save(tmp_path / "model")
+    manifest, arrays = read_file(tmp_path / "model")
+    del manifest["sha256"]
+    for one, array in arrays.items():
+        told = r"is not a whole model of condrank"
+        _refused(tmp_path / "bad", manifest, arrays | {one: array[:-1]}, told)
+        _refused(tmp_path / "bad", manifest, arrays | {one: array[None]}, told)
+        other = np.int64 if array.dtype.kind == "f" else np.float64
+        _refused(tmp_path / "bad", manifest, arrays | {one: array.astype(other)}, told)
+        if array.dtype.kind == "f":
+            for value in (np.nan, np.inf):
+                wrong = array.copy()
+                wrong.flat[-1] = value
+                _refused(tmp_path / "bad", manifest, arrays | {one: wrong}, f"{told}: {one}.* must be finite")
+    _refused(tmp_path / "bad", manifest, arrays | {"more": np.zeros(2)}, r"no part of the model asks for: \['more'\]")
+
+
+def test_edges_that_do_not_fit_are_told(tmp_path):
+    small("reciprocal dual").save(tmp_path / "model")
+    manifest, arrays = read_file(tmp_path / "model")
+    del manifest["sha256"]
+    bad = tmp_path / "bad"
+    for name in ("sources", "targets"):
+        for value in (-1, N, 2**62):
+            wrong = arrays[name].copy()
+            wrong[0] = value
+            _refused(bad, manifest, arrays | {name: wrong}, rf"{name} must lie within 0..{N - 1}")
+    twice = {name: np.concatenate([arrays[name][:1], arrays[name][:-1]]) for name in ("sources", "targets")}
+    _refused(bad, manifest, arrays | twice, "different pairs")
+    _refused(bad, manifest, arrays | {"label_weights": 0 * arrays["labels"]}, "label_weights must be greater than zero")
+    for shape in ([N, N + 1], [N, 10**30], [N], None):
+        _refused(bad, manifest | {"model": manifest["model"] | {"shape": shape}}, arrays, "shape of the model is")
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "match"),
+    [
+        ("fitted", {"predict": 1}, "fitted attributes must be"),
+        ("fitted", {"alpha_": 2.0}, "alpha_ is 2.0, which contradicts the 1.0"),
+        ("fitted", {"n_iter_": True}, "n_iter_ must be"),
+        ("fitted", {"n_features_in_": 3}, "n_features_in_ is 3"),
+        ("fitted", {"solver_": "dual"}, "solver_ is 'dual'"),
+        ("fitted", {"history_": "abc"}, "history_ must be a sequence"),
+        ("plan", {"solver": "dual"}, "solver_ is 'closed_form'"),
+        ("plan", {"memory": "much"}, "memory of the plan must be a finite number"),
+        ("params", {"nonsense": 1}, "unexpected keyword"),
+        ("params", {"relation": "symmetric"}, "relation of the fit is 'ordinary', which contradicts the 'symmetric'"),
+        ("params", {"loss": "regression"}, "loss of the fit"),
+        ("params", {"alpha": 3.0}, "alpha of the fit"),
+        ("params", {"rank_by": "incoming"}, "rank_by of the fit"),
+        ("params", {"kernel": "laplacian"}, "kernel of the fit"),
+        ("params", {"gamma": "wide"}, "gamma must be a finite number"),
+        ("params", {"degree": 10**400}, "OverflowError"),
+        ("params", {"n_iter_no_change": 0}, "n_iter_no_change must be"),
+        ("params", {"random_state": "dice"}, "seed"),
+        ("settings", {"centre": float("inf")}, "centre must be a finite number"),
+        ("settings", {"kernel": {}}, "kernel of the fit"),
+        ("model", {"offset": float("nan")}, "offset of the model"),
+        ("model", {"prior_weight": float("inf")}, "prior_weight of the model"),
+        ("model", {"class": "EdgeModel"}, "class of the model"),
+        ("model", {"logistic": True}, "logistic of the model"),
+        ("model", {"rows": {"class": "ExplicitFeatures", "ids": None}}, "coordinates of rows must be one of"),
+        ("model", {"rows": {"class": "ExactKernel", "ids": None, "outside": -1}}, "outside of rows must be"),
+        ("objects", {"dtype": "str", "names": ["a"]}, "ids of objects must name each of the 20 nodes"),
+        ("objects", {"dtype": "str", "names": ["a"] * N}, "ids of objects must be different"),
+        ("objects", {"dtype": "str", "names": [["a"]] * N}, "ids of objects must be strings"),
+        ("objects", {"dtype": "<U9"}, "ids of objects must be numbers or dates"),
+        ("objects", {"dtype": "i8,(3"}, "ids of objects must be numbers or dates"),
+        ("objects", {"dtype": "<i3"}, "is not a whole model"),
+        ("objects", {"dtype": "<M8[moons]"}, "is not a whole model"),
+    ],
+)
+def test_manifests_that_contradict_themselves_are_told(saved, part, changes, match):
+    manifest, arrays = read_file(saved)
+    _refused(saved, manifest | {part: (manifest[part] or {}) | changes}, arrays, match)
+
+
+@pytest.mark.parametrize("version", [True, 0, -1, 1.0, "1", None])
+def test_versions_are_whole_numbers(saved, version):
+    manifest, arrays = read_file(saved)
+    _refused(saved, manifest | {"version": version}, arrays, "format version is")
+
+
+SILLY = [
+    None, True, False, -1, 0, 1, 3, 0.5, 1e308, float("inf"), float("nan"), 10**30, 10**400, 2**63, "", "rbf", "linear",
+    "reciprocal", "object", "<f2", "predict", "\ud800", [], {}, [[]], [1, 3], [0.0] * N, list("abcdefghijklmnopqrst"),
+]  # fmt: skip
+
+
+def _places(tree):
+    """Every container of a tree with each of its keys."""
+    if isinstance(tree, dict | list):
+        for key in tree if isinstance(tree, dict) else range(len(tree)):
+            yield tree, key
+            yield from _places(tree[key])
+
+
+def _mutate(tree, rng):
+    """The tree with one place changed, taken away, put elsewhere, or added."""
+    tree = copy.deepcopy(tree)
+    places = list(_places(tree))
+    container, key = places[rng.integers(len(places))]
+    kind = rng.integers(5)
+    if kind == 0:
+        del container[key]
+    elif kind == 1:
+        other, name = places[rng.integers(len(places))]
+        container[key] = copy.deepcopy(other[name])
+    elif kind == 2 and isinstance(container, dict):
+        container[["fit", "__class__", "_model", "kernel", "names"][rng.integers(5)]] = SILLY[rng.integers(len(SILLY))]
+    else:
+        container[key] = SILLY[rng.integers(len(SILLY))]
+    return tree
+
+
+def _loads_finite_or_tells(path, mmap, new):
+    try:
+        loaded = ConditionalRanker.load(path, mmap=mmap)
+    except ValueError as error:
+        return str(path) not in str(error) and pytest.fail(f"the file is not named: {error}")
+    assert np.isfinite(loaded.predict(new)).all()
+    assert str(loaded.plan_)
+    assert str(loaded.rank(new, top=2))
+    return True
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_mutated_manifests_load_or_are_told(name, tmp_path):
+    small(name).save(tmp_path / "model")
+    manifest, arrays = read_file(tmp_path / "model")
+    new = sparse.csr_array(np.abs(NEW)) if name == "sparse cosine" else NEW
+    rng = np.random.default_rng(KINDS.index(name))
+    loaded = 0
+    for attempt in range(40):
+        mutant = _mutate(manifest, rng)
+        if attempt % 4 == 3:
+            mutant = _mutate(mutant, rng)
+        write_file(tmp_path / "mutant", mutant, arrays)
+        loaded += _loads_finite_or_tells(tmp_path / "mutant", attempt % 5 == 4, new)
+    assert loaded < 20
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", KINDS)
+def test_mutated_headers_load_or_are_told(name, tmp_path):
+    small(name).save(tmp_path / "model")
+    whole = (tmp_path / "model").read_bytes()
+    end = 8 + struct.unpack("<Q", whole[:8])[0]
+    header = json.loads(whole[8:end])
+    metadata = header.pop("__metadata__")
+    new = sparse.csr_array(np.abs(NEW)) if name == "sparse cosine" else NEW
+    rng = np.random.default_rng(KINDS.index(name))
+    for attempt in range(30):
+        mutant = _mutate(header, rng)
+        if attempt % 3 == 2:
+            part = mutant[list(mutant)[rng.integers(len(mutant))]]
+            if isinstance(part, dict):
+                part["dtype"] = ["F64", "F32", "I64", "I32", "U8", "BOOL"][rng.integers(6)]
+        mutant["__metadata__"] = metadata | {"sha256": _digest(metadata["manifest"], mutant)}
+        text = json.dumps(mutant).encode()
+        (tmp_path / "mutant").write_bytes(struct.pack("<Q", len(text)) + text + whole[end:])
+        _loads_finite_or_tells(tmp_path / "mutant", attempt % 2 == 1, new)
+
+
+def test_deep_and_strange_headers_are_told(saved):
+    for depth in (500, 900, 990, 5000, 100_000):
+        deep = b'{"a": ' + b"[" * depth + b"1" + b"]" * depth + b"}"
+        saved.write_bytes(struct.pack("<Q", len(deep)) + deep)
+        with pytest.raises(ValueError, match="model of condrank"):
+            ConditionalRanker.load(saved)
+        inner = json.dumps({"format": "condrank", "version": 1, "sha256": {}})
+        deep = deep[:-1] + b', "__metadata__": ' + json.dumps({"manifest": inner, "sha256": "0"}).encode() + b"}"
+        saved.write_bytes(struct.pack("<Q", len(deep)) + deep)
+        with pytest.raises(ValueError, match=r"damaged"):
+            ConditionalRanker.load(saved)
+    inner = json.dumps({"format": "condrank", "version": 1, "sha256": {}})[:-1] + ', "\ud800": 1}'
+    header = json.dumps({"__metadata__": {"manifest": inner, "sha256": "0"}}).encode()
+    saved.write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(ValueError, match="checksum of its header"):
+        ConditionalRanker.load(saved)
+
+
+def test_parameters_changed_since_the_fit_are_not_saved(tmp_path):
+    ranker = ConditionalRanker(kernel="rbf").fit(X, Y).set_params(rank_by="incoming")
+    with pytest.raises(ValueError, match=r"parameters were changed since the fit.*rank_by of the fit is 'outgoing'"):
+        ranker.save(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+    ranker.set_params(rank_by="outgoing", max_iter=3).save(tmp_path / "model")  # says nothing of predictions
+    assert ConditionalRanker.load(tmp_path / "model").max_iter == 3
+
+
+def test_a_ranker_of_a_path_is_saved_with_its_own_alpha(tmp_path):
+    other = next(ConditionalRanker(kernel="rbf").fit(X, Y).path([7.0]))
+    other.save(tmp_path / "model")
+    loaded = ConditionalRanker.load(tmp_path / "model")
+    assert loaded.alpha == loaded.alpha_ == 7.0
+    assert_same(loaded.predict(NEW), other.predict(NEW))
+
+
+def test_a_loaded_precomputed_ranker_knows_no_other_nodes_of_its_graph(tmp_path):
+    graph = RelationGraph(X @ X.T + np.eye(N), Y + Y.T)
+    ranker = ConditionalRanker("symmetric", kernel="precomputed", prior="similarity").fit(graph[: N // 2])
+    ranker.predict(graph[N // 2 :])
+    ranker.save(tmp_path / "model")
+    loaded = ConditionalRanker.load(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"must have 10 columns.*got 20; a ranker that was loaded from a file cannot"):
+        loaded.predict(graph[N // 2 :])
+    rows = NEW @ X[: N // 2].T
+    with pytest.raises(ValueError, match=r"only their rows.*loaded from a file cannot look up subgraphs"):
+        loaded.predict(rows, rows + 1)
+    assert_same(loaded.predict(rows), ranker.predict(rows))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions")
+def test_permissions_follow_the_mask_which_stays(tmp_path, monkeypatch):
+    before = os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", lambda mask: pytest.fail("the mask belongs to the whole process"))
+            threads = [
+                threading.Thread(target=write_file, args=(tmp_path / "model", {"fill": i}, {"a": np.full(9, i)}))
+                for i in range(8)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        assert (tmp_path / "model").stat().st_mode & 0o777 == 0o640
+    finally:
+        assert os.umask(before) == 0o027
+    manifest, arrays = read_file(tmp_path / "model")
+    assert (arrays["a"] == manifest["fill"]).all()
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_failed_save_leaves_the_old_model(saved, monkeypatch):

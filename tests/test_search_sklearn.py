@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from condrank import ConditionalRanker, NodeTransformer, RelationGraph
-from condrank.model_selection import SettingSplit, cross_validate
+from condrank.model_selection import SettingShuffleSplit, SettingSplit, cross_validate
 
 ALPHAS = {"alpha": [0.01, 1.0, 100.0]}
 
@@ -58,6 +58,21 @@ def test_folds_of_a_splitter():
     folds = SettingSplit(4, 5, groups=groups, random_state=0).indices(graph)
     search = GridSearchCV(ConditionalRanker(), ALPHAS, cv=folds, error_score="raise").fit(graph)
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], naive_scores(ConditionalRanker(), graph, folds))
+
+
+@pytest.mark.parametrize(
+    "cv", [SettingSplit(4, random_state=0), SettingSplit(2, 3, random_state=0), SettingShuffleSplit(random_state=0)]
+)
+def test_a_splitter_itself_is_refused_with_advice(cv):
+    graph, ranker = make_graph(), ConditionalRanker()
+    calls = [
+        lambda: GridSearchCV(ranker, ALPHAS, cv=cv).fit(graph),
+        lambda: HalvingGridSearchCV(ranker, ALPHAS, cv=cv, min_resources=12).fit(graph),
+        lambda: cross_val_score(ranker, graph, cv=cv),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"as scikit-learn does, .* the splitter's .indices\(graph\)"):
+            call()
 
 
 @pytest.mark.parametrize("form", ["features", "kernel"])

@@ -103,6 +103,49 @@ def test_results_of_cross_validation(setting):
     assert compare_rankers(ConditionalRanker(), NearestNeighbours(), graph, cv=cv) == result
 
 
+def test_rankers_meet_the_same_folds():
+    graph = make_graph()
+    a, b = ConditionalRanker(), NearestNeighbours()
+    folds = list(SettingSplit(4, 4, random_state=0).split(graph))
+    expected = compare(cross_validate(a, graph, cv=folds), cross_validate(b, graph, cv=folds))
+    assert compare_rankers(a, b, graph, cv=(pair for pair in folds)) == expected
+    # Drawn anew by each ranker, such folds would differ, which compare refuses.
+    for cv in (SettingSplit(4, 4), SettingSplit(4, 4, random_state=np.random.RandomState(0))):
+        assert compare_rankers(a, b, graph, cv=cv).n_queries == 24
+
+
+@pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
+@pytest.mark.parametrize("cv", [4, SettingSplit(1, 4, random_state=0)])
+def test_directions_are_tied_if_either_ranker_ties_them(cv):
+    graph, plain, tying = make_graph(), ConditionalRanker(), ConditionalRanker("symmetric")
+    together = SettingSplit(1, 4, both_directions=True, random_state=0)
+    a, b = (cross_validate(one, graph, cv=together) for one in (plain, tying))
+    assert compare_rankers(plain, tying, graph, 1, cv=cv) == compare(a, b)
+    assert compare_rankers(tying, plain, graph, 1, cv=cv) == compare(b, a)
+
+
+def test_rankers_that_cannot_be_compared():
+    graph, ranker = make_graph(), ConditionalRanker()
+    with pytest.raises(ValueError, match="must have the same rank_by, got 'outgoing' and 'incoming'"):
+        compare_rankers(ranker, ConditionalRanker(rank_by="incoming"), graph)
+    with pytest.raises(ValueError, match="nothing to rank in any fold"):
+        compare_rankers(ranker, ranker, graph, cv=SettingSplit(4, "leave-one-out"))
+    with pytest.raises(ValueError, match="graph must be a RelationGraph"):
+        compare_rankers(ranker, ranker, np.eye(3))
+    with pytest.raises(ValueError, match="setting must be one of"):
+        compare_rankers(ranker, ranker, graph, 5)
+
+
+def infinite(Y_true, Y_score, average="micro"):
+    return np.inf if average else np.full(len(Y_true), np.inf)
+
+
+def test_infinite_losses_of_results():
+    result = cross_validate(ConditionalRanker(), make_graph(), scoring=infinite)
+    with pytest.raises(ValueError, match="loss_a must be finite"):
+        compare(result, result)
+
+
 def test_results_must_be_of_the_same_folds():
     graph = make_graph()
     for setting in (1, 2, 3, 4):
@@ -122,6 +165,8 @@ def test_results_must_be_of_the_same_folds():
         (([0.1, 0.2], [0.1]), {}, "aligned, got"),
         (([[0.1]], [[0.1]]), {}, "one loss a query"),
         (([0.1], [0.2]), {}, "at least two queries"),
+        (([0.1, np.inf, 0.3], [0.1, np.inf, 0.2]), {}, "loss_a must be finite, .* of query 1 is not"),
+        (([0.1, 0.2, 0.3], [-np.inf, 0.2, 0.2]), {}, "loss_b must be finite, .* of query 0 is not"),
         (([0.1, 0.2], [0.2, 0.1]), {"confidence": 1.0}, "confidence must be below 1"),
         (([0.1, 0.2], [0.2, 0.1]), {"n_resamples": 0}, "n_resamples must be"),
     ],

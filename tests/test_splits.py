@@ -231,6 +231,35 @@ def test_an_array_as_long_as_a_subgraph_is_its_own():
     assert [test.nodes.positions.tolist() for _, test in folds] == [[11, 2], [5, 7], [3, 8]]
 
 
+@pytest.mark.parametrize("name", ["groups", "stratify"])
+def test_a_dict_follows_any_order_where_an_array_is_refused(name):
+    ids = [f"node {i}" for i in range(N)]
+    whole = RelationGraph(np.eye(N), make_labels(), ids=ids)
+    order = np.random.default_rng(0).permutation(N)
+    for graph in (whole, whole[order], whole[order[:9]]):
+        splitter = SettingSplit(4, 2, **{name: dict(zip(ids, GROUPS, strict=True))}, random_state=0)
+        for train, test in splitter.split(graph):
+            if name == "groups":
+                assert not groups_of(train) & groups_of(test)
+            else:
+                sizes = [Counter(GROUPS[part.nodes.positions]) for part in (train, test)]
+                assert all(abs(sizes[0][one] - sizes[1][one]) <= 1 for one in groups_of(graph))
+    with pytest.raises(ValueError, match=f"{name} as an array are ambiguous .* as a dict from id to value"):
+        SettingSplit(4, 2, **{name: GROUPS}).split(whole[order])
+    with pytest.raises(ValueError, match="are ambiguous"):  # as long as the graph, a node drawn twice
+        SettingSplit(4, 2, **{name: GROUPS}).split(whole[[0, *range(N - 1)]])
+
+
+def test_groups_of_a_subset_are_for_that_subset_alone():
+    part = make_graph()[np.arange(N) % 3 > 0]
+    groups = np.repeat([0, 1, 2, 3], 2)
+    own = dict(zip(part.nodes.positions.tolist(), groups.tolist(), strict=True))
+    for train, test in SettingSplit(4, 2, groups=groups, random_state=0).split(part):
+        assert not {own[i] for i in train.nodes.positions} & {own[i] for i in test.nodes.positions}
+        with pytest.raises(ValueError, match="inside nested cross-validation give a dict from id to value, or an arr"):
+            SettingSplit(4, 2, groups=groups).split(train)
+
+
 def test_classes_are_spread_evenly():
     graph = make_graph()
     for splitter in (
@@ -340,6 +369,9 @@ def test_bad_parameters(make, message):
         (SettingSplit(4, 5, groups=GROUPS), "n_splits=5 needs at least 5 groups, got 4"),
         (SettingSplit(4, 3, groups=GROUPS[:5]), r"one entry for each of the 12 nodes, got \(5,\)"),
         (SettingSplit(4, 3, groups={"a": 1}), "needs nodes with ids"),
+        (SettingSplit(4, 3, groups=[None, *GROUPS[1:]]), "groups must not be None or NaN, 1 are, .* of node 0"),
+        (SettingSplit(4, 3, stratify=[0.0, np.nan] * 6), "stratify must not be None or NaN, 6 are, .* of node 1"),
+        (SettingSplit(4, 3, groups=np.array([1, "a"] * 6, dtype=object)), "groups must be of one type"),
         (SettingSplit(1, 200), "n_splits=200 needs at least 200 observed pairs, got 144"),
         (SettingShuffleSplit(4, test_size=12), "test_size=12"),
     ],
@@ -357,5 +389,18 @@ def test_folds_without_edges_and_other_bad_graphs():
     named = RelationGraph(np.eye(3), np.eye(3), ids=["x", "y", "z"])
     with pytest.raises(ValueError, match="every node's id, 2 are missing, the first is 'y'"):
         next(SettingSplit(4, 2, groups={"x": 1}).split(named))
+    with pytest.raises(ValueError, match="must have one number or string for each id"):
+        SettingSplit(4, 2, groups={"x": (1, 2), "y": (1, 2), "z": (2, 2)}).split(named)
     with pytest.raises(ValueError, match="graph must be a RelationGraph, got ndarray"):
         SettingSplit().split(np.eye(3))
+    for ask in (SettingSplit(4).indices, SettingSplit(4).get_n_splits):
+        with pytest.raises(ValueError, match="graph must be a RelationGraph, got str"):
+            ask("x")
+
+
+def test_edges_are_listed_once(monkeypatch):
+    graph, times, to_dense = make_graph("complete"), [], Complete.to_dense
+    monkeypatch.setattr(Complete, "to_dense", lambda self, *rows: times.append(1) or to_dense(self, *rows))
+    splitter = SettingSplit(1, 3, n_repeats=2, both_directions=True)
+    assert splitter.get_n_splits(graph) == len(list(splitter.split(graph))) == 6
+    assert len(times) == 1

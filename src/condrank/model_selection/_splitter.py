@@ -21,6 +21,10 @@ Fold = tuple[np.ndarray, np.ndarray]
 """Positions kept for training, and positions held out."""
 Graphs = tuple[RelationGraph, RelationGraph]
 """Training graph and test graph."""
+Labels = list[np.ndarray | None]
+"""Numbers of groups, or of classes: of the rows and of the columns."""
+NOT_GIVEN: Any = object()
+"""Default of what only scikit-learn passes, so that a None that it passes is told from nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,35 +48,47 @@ class Splitter:
             if self.setting == 1 and getattr(self, name) is not None:
                 raise ValueError(f"{name} are of nodes, but setting 1 holds out edges: leave {name} out")
 
-    def split(self, graph: RelationGraph) -> Iterator[Graphs]:
-        """Training and test graph of each fold, made when asked for. O(size of the relation) a fold."""
-        if not isinstance(graph, RelationGraph):
-            raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
-        if self.setting == 1:
-            parts = self._split_edges(graph)
-        elif graph.is_two_domain:
-            parts = self._split_domains(graph)
-        else:
-            parts = self._split_nodes(graph)
-        return with_edges(parts)
+    def split(self, graph: RelationGraph, y: Any = NOT_GIVEN, groups: Any = NOT_GIVEN) -> Iterator[Graphs]:
+        """Training and test graph of each fold, made when asked for. O(size of the relation) a fold.
 
-    def get_n_splits(self, graph: RelationGraph | None = None) -> int:
-        """Number of folds in all."""
-        raise NotImplementedError
+        ``y`` and ``groups`` are what scikit-learn passes to a splitter; it cannot take graphs, so they are refused.
+        """
+        refuse_samples(y, groups)
+        check_graph(graph)
+        if self.setting == 1:
+            return with_edges(self._split_edges(graph))
+        split = self._split_domains if graph.is_two_domain else self._split_nodes
+        # Read here, not in the generator, so that what is wrong with them is told at once.
+        return with_edges(split(graph, self._per_side("groups", graph), self._per_side("stratify", graph)))
+
+    def get_n_splits(self, graph: RelationGraph | None = None, y: Any = NOT_GIVEN, groups: Any = NOT_GIVEN) -> int:
+        """Number of folds in all; ``y`` and ``groups`` as for `split`."""
+        refuse_samples(y, groups)
+        if graph is not None:
+            check_graph(graph)
+        return self._count_folds(graph)
 
     def indices(self, graph: RelationGraph) -> list[Fold]:
         """Positions of training and held-out nodes, for ``cv=`` of scikit-learn's searches; setting 4, one domain."""
+        check_graph(graph)
         if self.setting != 4 or graph.is_two_domain:
             raise ValueError(
                 "indices are for setting 4 of a single domain, where a fold is a set of nodes; "
                 f"got setting={self.setting} and {graph!r}"
             )
-        return list(self._node_folds(graph))
+        return list(self._node_folds(graph, self._per_side("groups", graph), self._per_side("stratify", graph)))
+
+    def tests_single_objects(self, graph: RelationGraph) -> bool:
+        """Whether a conditioning node of a test graph has one object at most, by the way that folds are made."""
+        return False
 
     # A splitter holds out in rounds: the folds of one round are disjoint.
 
     @property
     def _n_rounds(self) -> int:
+        raise NotImplementedError
+
+    def _count_folds(self, graph: RelationGraph | None) -> int:
         raise NotImplementedError
 
     def _folds(self, n: int, groups: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Iterable[Fold]:
@@ -92,18 +108,16 @@ class Splitter:
         conditioning, objects = self.setting in (2, 4), self.setting in (3, 4)
         return (conditioning, objects) if self.rank_by == "outgoing" else (objects, conditioning)
 
-    def _node_folds(self, graph: RelationGraph) -> Iterator[Fold]:
-        groups, classes = (per_node(getattr(self, name), graph.nodes, name) for name in ("groups", "stratify"))
+    def _node_folds(self, graph: RelationGraph, groups: Labels, classes: Labels) -> Iterator[Fold]:
         for seed, _ in self._seeds():
-            yield from self._folds(len(graph), groups, classes, seed)
+            yield from self._folds(len(graph), groups[0], classes[0], seed)
 
-    def _split_nodes(self, graph: RelationGraph) -> Iterator[Graphs]:
+    def _split_nodes(self, graph: RelationGraph, groups: Labels, classes: Labels) -> Iterator[Graphs]:
         of_rows, of_cols = self._holds_out
-        for train, test in self._node_folds(graph):
+        for train, test in self._node_folds(graph, groups, classes):
             yield graph._cut(train, train), graph._cut(test if of_rows else train, test if of_cols else train)
 
-    def _split_domains(self, graph: RelationGraph) -> Iterator[Graphs]:
-        groups, classes = self._per_domain("groups", graph), self._per_domain("stratify", graph)
+    def _split_domains(self, graph: RelationGraph, groups: Labels, classes: Labels) -> Iterator[Graphs]:
         for seeds in self._seeds():
             folds = [
                 self._folds(n, groups[side], classes[side], seeds[side])
@@ -114,9 +128,11 @@ class Splitter:
             for (train_rows, test_rows), (train_cols, test_cols) in product(*folds):
                 yield graph._cut(train_rows, train_cols), graph._cut(test_rows, test_cols)
 
-    def _per_domain(self, name: str, graph: RelationGraph) -> list[np.ndarray | None]:
-        """Groups or classes of rows and of columns; those of one side alone are of the side that is held out."""
+    def _per_side(self, name: str, graph: RelationGraph) -> Labels:
+        """Groups or classes of rows and of columns; those of one domain alone are of the domain that is held out."""
         values = getattr(self, name)
+        if not graph.is_two_domain:
+            return [per_node(values, graph.nodes, name)] * 2
         if not (isinstance(values, tuple) and len(values) == 2):
             if values is not None and self.setting == 4:
                 raise ValueError(f"{name} must be a pair, of graph.nodes and of graph.objects: both domains are split")
@@ -125,24 +141,42 @@ class Splitter:
 
     def _split_edges(self, graph: RelationGraph) -> Iterator[Graphs]:
         edges = listed(graph)
-        pair = self._pairs(graph, edges)
+        pair, n_pairs = self._pairs(graph, edges)
         for seed, _ in self._seeds():
-            for _, test in self._folds(n_distinct(pair), None, None, seed):
-                held_out = np.isin(pair, test)
+            for _, test in self._folds(n_pairs, None, None, seed):
+                chosen = np.zeros(n_pairs, dtype=bool)
+                chosen[test] = True
+                held_out = chosen[pair]
                 yield (
                     graph._part(graph.nodes, graph.objects, edges.where(~held_out)),
                     graph._part(graph.nodes, graph.objects, edges.where(held_out)),
                 )
 
-    def _pairs(self, graph: RelationGraph, edges: Edges) -> np.ndarray:
-        """Number of the pair that each edge belongs to: its own, or one for both directions."""
+    def _pairs(self, graph: RelationGraph, edges: Edges) -> tuple[np.ndarray, int]:
+        """Number of the pair that each edge belongs to: its own, or one for both directions; and how many pairs."""
         together = self.both_directions
         if together is None:
             together = graph.is_symmetric or graph.is_reciprocal
         if not together or graph.is_two_domain:
-            return np.arange(edges.n_pairs)
+            return np.arange(edges.n_pairs), edges.n_pairs
         low, high = np.minimum(edges.sources, edges.indices), np.maximum(edges.sources, edges.indices)
-        return np.unique(low * edges.shape[1] + high, return_inverse=True)[1]
+        distinct, pair = np.unique(low * edges.shape[1] + high, return_inverse=True)
+        return pair, len(distinct)
+
+
+def check_graph(graph: Any) -> None:
+    """Refuse what is no graph."""
+    if not isinstance(graph, RelationGraph):
+        raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
+
+
+def refuse_samples(y: Any, groups: Any) -> None:
+    """Refuse a call by scikit-learn, which passes y and groups, be they None, and expects positions."""
+    if y is not NOT_GIVEN or groups is not NOT_GIVEN:
+        raise ValueError(
+            "a splitter of graphs was called with y or groups, as scikit-learn does, which needs positions of nodes: "
+            "give its cv the splitter's .indices(graph) (setting 4), or use cross_validate of condrank.model_selection"
+        )
 
 
 def listed(graph: RelationGraph) -> Edges:
@@ -151,29 +185,50 @@ def listed(graph: RelationGraph) -> Edges:
     return relation if isinstance(relation, Edges) else Edges.from_holes(relation.to_dense())
 
 
-def n_distinct(values: np.ndarray) -> int:
-    return len(np.unique(values))
-
-
 def per_node(values: Any, nodes: Nodes, name: str) -> np.ndarray | None:
     """A number for the group or class of each node, whichever way they were given."""
     if values is None:
         return None
-    if isinstance(values, Mapping):
-        if nodes.ids is None:
-            raise ValueError(f"{name} as a dict needs nodes with ids: give the graph ids, or {name} as an array")
-        ids = nodes.ids.tolist()
-        absent = [one for one in ids if one not in values]
-        if absent:
-            raise ValueError(f"{name} must have every node's id, {len(absent)} are missing, the first is {absent[0]!r}")
-        values = [values[one] for one in ids]
-    values, n_base = np.asarray(values), nodes.base.shape[0]
-    if values.shape == (n_base,):
-        values = values[nodes.positions]
-    elif values.shape != (len(nodes),):
+    given = _by_id(values, nodes, name) if isinstance(values, Mapping) else _by_position(values, nodes, name)
+    missing = [i for i, one in enumerate(given.tolist()) if one is None or one != one]
+    if missing:
+        raise ValueError(f"{name} must not be None or NaN, {len(missing)} are, the first is that of node {missing[0]}")
+    try:
+        return np.unique(given, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError(f"{name} must be of one type, all numbers or all strings, got a mixture") from None
+
+
+def _by_id(values: Mapping[Any, Any], nodes: Nodes, name: str) -> np.ndarray:
+    if nodes.ids is None:
+        raise ValueError(f"{name} as a dict needs nodes with ids: give the graph ids, or {name} as an array")
+    ids = nodes.ids.tolist()
+    absent = [one for one in ids if one not in values]
+    if absent:
+        raise ValueError(f"{name} must have every node's id, {len(absent)} are missing, the first is {absent[0]!r}")
+    given = np.asarray([values[one] for one in ids])
+    if given.ndim != 1:
+        raise ValueError(f"{name} must have one number or string for each id, got arrays of shape {given.shape[1:]}")
+    return given
+
+
+def _by_position(values: Any, nodes: Nodes, name: str) -> np.ndarray:
+    """Entries of an array that is as long as the graph, or as the one that the graph is a subset of."""
+    given, n_base, positions = np.asarray(values), nodes.base.shape[0], nodes.positions
+    if given.shape == (n_base,):
+        if len(nodes) == n_base and (np.diff(positions) <= 0).any():
+            raise ValueError(
+                f"{name} as an array are ambiguous for a graph in another order than the one it was taken from: give "
+                f"the graph ids, and {name} as a dict from id to value"
+            )
+        return given[positions]
+    if given.shape != (len(nodes),):
         whole = "" if n_base == len(nodes) else f" (or of the {n_base} that they are a subset of)"
-        raise ValueError(f"{name} must have one entry for each of the {len(nodes)} nodes{whole}, got {values.shape}")
-    return np.unique(values, return_inverse=True)[1]
+        raise ValueError(
+            f"{name} must have one entry for each of the {len(nodes)} nodes{whole}, got {given.shape}; inside nested "
+            "cross-validation give a dict from id to value, or an array for the graph that all subsets are taken from"
+        )
+    return given
 
 
 def with_edges(graphs: Iterator[Graphs]) -> Iterator[Graphs]:

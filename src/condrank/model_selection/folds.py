@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs, Splitter
 from condrank.model_selection.splits import SettingSplit
+from condrank.ranker import NOTHING_TO_RANK
+
+
+class Folds(NamedTuple):
+    """Training and test graphs, how many, and their setting; None where that is not known."""
+
+    graphs: Iterable[Graphs]
+    n_folds: int | None
+    setting: int | None
 
 
 def read_folds(
-    cv: Any, graph: RelationGraph, ranker: Any, setting: int = 4, random_state: Any = 0
-) -> tuple[Iterator[Graphs], int | None, int | None]:
-    """Training and test graphs, how many, and the setting if it is known.
+    cv: Any, graph: RelationGraph, ranker: Any, setting: int = 4, random_state: Any = 0, *, by_rank: bool = True
+) -> Folds:
+    """Training and test graphs, made when asked for; what can be told to be wrong before is refused at once.
 
     Parameters
     ----------
@@ -26,24 +39,72 @@ def read_folds(
         Its ``rank_by`` says what a conditioning node is, its ``relation`` what one direction tells of the other.
     setting, random_state
         Of the folds that a number stands for.
+    by_rank : bool
+        Whether the order of objects is measured, so that folds with single objects say nothing.
     """
-    rank_by = getattr(ranker, "rank_by", "outgoing")
-    if cv is None or (isinstance(cv, int) and not isinstance(cv, bool)):
-        # A ranker that ties the two directions of a pair has seen one when it has seen the other.
-        tied = True if getattr(ranker, "relation", "ordinary") in ("symmetric", "reciprocal") else None
-        n_splits = 5 if cv is None else cv
-        cv = SettingSplit(setting, n_splits, rank_by=rank_by, both_directions=tied, random_state=random_state)
+    rank_by = getattr(innermost(ranker), "rank_by", "outgoing")
+    if cv is None or is_count(cv):
+        cv = SettingSplit(setting, 5 if cv is None else cv, rank_by=rank_by, random_state=random_state)
     if isinstance(cv, Splitter):
-        if cv.setting in (2, 3) and cv.rank_by != rank_by:
-            raise ValueError(f"cv has rank_by={cv.rank_by!r}, but the ranker {rank_by!r}: give both the same")
-        return cv.split(graph), cv.get_n_splits(graph), cv.setting
+        return _of_splitter(cv, graph, rank_by, ties_directions(ranker), by_rank)
     given: Any = cv
-    pairs = given.split(graph) if hasattr(given, "split") else given
+    pairs = given.split(graph) if hasattr(given, "split") and not isinstance(given, str) else given
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
         raise ValueError(f"cv must be a number of folds, a splitter, or pairs of graphs or of positions, got {cv!r}")
-    return (_as_graphs(graph, pair) for pair in pairs), None, None
+    if not isinstance(pairs, Sequence):
+        return Folds((_as_graphs(graph, *_as_pair(pair)) for pair in pairs), None, None)
+    checked = [_as_pair(pair) for pair in pairs]
+    return Folds((_as_graphs(graph, *pair) for pair in checked), len(checked), None)
 
 
-def _as_graphs(graph: RelationGraph, pair: Any) -> Graphs:
-    train, test = pair
+def is_count(cv: Any) -> bool:
+    """Whether ``cv`` is a number of folds."""
+    return isinstance(cv, Integral) and not isinstance(cv, bool)
+
+
+def innermost(ranker: Any) -> Any:
+    """The ranker within pipelines and searches."""
+    while True:
+        if hasattr(ranker, "steps"):
+            ranker = ranker.steps[-1][1]
+        elif hasattr(ranker, "estimator"):
+            ranker = ranker.estimator
+        elif hasattr(ranker, "ranker"):
+            ranker = ranker.ranker
+        else:
+            return ranker
+
+
+def ties_directions(ranker: Any) -> bool:
+    """Whether a ranker that has seen one direction of a pair has seen the other."""
+    return getattr(innermost(ranker), "relation", "ordinary") in ("symmetric", "reciprocal")
+
+
+def _of_splitter(cv: Splitter, graph: RelationGraph, rank_by: str, tied: bool, by_rank: bool) -> Folds:
+    if cv.setting in (2, 3) and cv.rank_by != rank_by:
+        raise ValueError(f"cv has rank_by={cv.rank_by!r}, but the ranker {rank_by!r}: give both the same")
+    if by_rank and cv.tests_single_objects(graph):
+        raise ValueError(
+            f"{NOTHING_TO_RANK} in any fold, as cv leaves one out in setting {cv.setting}; take a number of folds, "
+            "groups, or setting 2, where a conditioning node that is left out has all objects to rank"
+        )
+    if cv.setting == 1 and cv.both_directions is None and tied:
+        cv = replace(cv, both_directions=True)
+    return Folds(cv.split(graph), cv.get_n_splits(graph), cv.setting)
+
+
+def _as_pair(given: Any) -> tuple[Any, Any]:
+    """What is trained on and what is tested on: two graphs, or two indices of nodes."""
+    try:
+        train, test = given
+    except (TypeError, ValueError):
+        raise ValueError(f"cv must have pairs, of graphs or of positions of nodes, got {given!r}") from None
+    graphs = [isinstance(part, RelationGraph) for part in (train, test)]
+    if not all(graphs) and (any(graphs) or not all(isinstance(part, slice) or np.ndim(part) == 1 for part in given)):
+        kinds = " and ".join(type(part).__name__ for part in (train, test))
+        raise ValueError(f"cv must have pairs of two graphs, or of two arrays of positions of nodes, got {kinds}")
+    return train, test
+
+
+def _as_graphs(graph: RelationGraph, train: Any, test: Any) -> Graphs:
     return (train, test) if isinstance(train, RelationGraph) else (graph[train], graph[test])

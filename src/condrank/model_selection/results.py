@@ -17,7 +17,7 @@ class CrossValidation:
     setting : int or None
         Setting of the splits; None where the splits did not say.
     scores : dict of str to ndarray of shape (n_folds,)
-        Value of each measure on each fold; NaN where a fold has nothing to rank.
+        Value of each measure on each fold; NaN where a fold has nothing to rank, except for callables.
     queries : dict of str to ndarray of shape (n_queries,)
         Columns with a row for each conditioning node of each fold: "fold", "query" (its id, or its position in the
         node data), and each measure; NaN where it is not defined for the query.

@@ -9,9 +9,11 @@ import numpy as np
 from scipy import stats
 
 from condrank.graph import RelationGraph
+from condrank.model_selection._splitter import SETTINGS, check_graph
+from condrank.model_selection.folds import innermost, read_folds, ties_directions
 from condrank.model_selection.results import CrossValidation
-from condrank.model_selection.validate import cross_validate
-from condrank.settings import check_count, check_number
+from condrank.model_selection.validate import measure_folds, measures_order, read_scoring
+from condrank.settings import check_choice, check_count, check_number
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def compare(
         a, b = np.asarray(loss_a, dtype=np.float64), np.asarray(loss_b, dtype=np.float64)
         if a.ndim != 1 or a.shape != b.shape:
             raise ValueError(f"loss_a and loss_b must have one loss a query, aligned, got {a.shape} and {b.shape}")
-        difference = a - b
+        difference = _difference(a, b)
     difference = difference[~np.isnan(difference)]
     if len(difference) < 2:
         raise ValueError(f"a comparison needs at least two queries with both losses, got {len(difference)}")
@@ -129,12 +131,19 @@ def compare_rankers(
 ) -> Comparison:
     """Cross-validate two rankers on the same folds, and `compare` them; ``options`` are those of `compare`.
 
-    The rankers must rank by the same direction; a ``cv`` with a random state of None would split twice.
+    The rankers must rank by the same direction. Folds are drawn once and held while both are measured; in setting 1
+    both directions of a pair are held out together if either ranker takes them to be tied.
     """
-    results = [
-        cross_validate(one, graph, setting, cv=cv, scoring=scoring, n_jobs=n_jobs) for one in (ranker_a, ranker_b)
-    ]
-    return compare(*results, **options)
+    check_graph(graph)
+    check_choice("setting", setting, SETTINGS)
+    measures, rankers = read_scoring(scoring), (ranker_a, ranker_b)
+    a, b = (getattr(innermost(one), "rank_by", "outgoing") for one in rankers)
+    if a != b:
+        raise ValueError(f"ranker_a and ranker_b must have the same rank_by, got {a!r} and {b!r}")
+    by_rank = any(map(measures_order, measures.values()))
+    folds = read_folds(cv, graph, max(rankers, key=ties_directions), setting, by_rank=by_rank)
+    folds = folds._replace(graphs=list(folds.graphs))
+    return compare(*(measure_folds(one, folds, measures, n_jobs) for one in rankers), **options)
 
 
 def _of_results(a: CrossValidation, b: CrossValidation, measure: str | None) -> np.ndarray:
@@ -145,12 +154,21 @@ def _of_results(a: CrossValidation, b: CrossValidation, measure: str | None) -> 
         raise ValueError(
             "the two results are of different folds: cross-validate both with the same cv, its random_state an int"
         )
-    difference = a.queries[name] - b.queries[name]
+    difference = _difference(a.queries[name], b.queries[name])
     defined = ~np.isnan(difference)
     if not defined.any():
         raise ValueError(f"measure {name!r} has no values for single queries: it must take average=None")
     _, query = np.unique(a.queries["query"][defined], return_inverse=True)
     return np.bincount(query, weights=difference[defined]) / np.bincount(query)
+
+
+def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    for name, losses in (("loss_a", a), ("loss_b", b)):
+        if np.isinf(losses).any():
+            raise ValueError(
+                f"{name} must be finite, or NaN where not defined; that of query {np.argmax(np.isinf(losses))} is not"
+            )
+    return a - b
 
 
 def _interval(difference: np.ndarray, level: float, n_resamples: int, random_state: Any) -> tuple[float, float]:

@@ -30,7 +30,7 @@ from sklearn.model_selection import (
 )
 
 from condrank.graph import RelationGraph
-from condrank.model_selection._splitter import Fold, Splitter, listed, n_distinct, per_node
+from condrank.model_selection._splitter import Fold, Splitter, listed
 from condrank.settings import check_count, check_number
 
 LEAVE_ONE_OUT = "leave-one-out"
@@ -58,8 +58,9 @@ class SettingSplit(Splitter):
         How often to fold, each time in another random order.
     groups : array-like with an entry for each node, or dict from id to group, optional
         Groups of nodes that are held out together (settings 2 to 4). An array may be for the nodes of the graph or for
-        those of the graph that it is a subset of, so that a splitter can be used again on a training graph. Two
-        domains: of the side that is held out; for setting 4 a pair, of ``graph.nodes`` and of ``graph.objects``.
+        those of the graph that it is a subset of, so that a splitter can be used again on a training graph; it is
+        refused for a whole graph in another order, where it could be either. A dict always follows. Two domains: of
+        the side that is held out; for setting 4 a pair, of ``graph.nodes`` and of ``graph.objects``.
     stratify : array-like or dict, optional
         Classes of the nodes, given likewise, that are spread evenly over the folds.
     rank_by : {"outgoing", "incoming"}
@@ -101,33 +102,38 @@ class SettingSplit(Splitter):
                 f"n_splits must be a whole number of at least 2 or {LEAVE_ONE_OUT!r}, got {self.n_splits!r}"
             )
 
-    def get_n_splits(self, graph: RelationGraph | None = None) -> int:
-        """Number of folds in all; without a graph that of a single domain."""
-        if graph is None:
-            if self.n_splits == LEAVE_ONE_OUT:
+    def tests_single_objects(self, graph: RelationGraph) -> bool:
+        """Whether one edge, or one object, is left out: nothing to rank in any fold."""
+        if self.n_splits != LEAVE_ONE_OUT or self.setting == 2:
+            return False
+        return self.setting == 1 or self._per_side("groups", graph)[self.rank_by == "outgoing"] is None
+
+    def _count_folds(self, graph: RelationGraph | None) -> int:
+        """Without a graph, that of a single domain."""
+        if graph is None or self.setting == 1:
+            if self.n_splits != LEAVE_ONE_OUT:
+                return int(self.n_splits) * self.n_repeats
+            if graph is None:
                 raise ValueError("graph is needed to count the folds that leave one out")
-            return int(self.n_splits) * self.n_repeats
-        if self.setting == 1:
-            return self._n_folds(n_distinct(self._pairs(graph, listed(graph))), None) * self.n_repeats
+            return self._pairs(graph, listed(graph))[1]
+        groups = self._per_side("groups", graph)
         if not graph.is_two_domain:
-            return self._n_folds(len(graph), per_node(self.groups, graph.nodes, "groups")) * self.n_repeats
-        held_out = zip(self._holds_out, graph.shape, self._per_domain("groups", graph), strict=True)
-        return prod(self._n_folds(n, groups) for held, n, groups in held_out if held) * self.n_repeats
+            return self._n_folds(len(graph), groups[0]) * self.n_repeats
+        held_out = zip(self._holds_out, graph.shape, groups, strict=True)
+        return prod(self._n_folds(n, its_groups) for held, n, its_groups in held_out if held) * self.n_repeats
 
     def _n_folds(self, n: int, groups: np.ndarray | None) -> int:
-        units = n if groups is None else n_distinct(groups)
-        return units if self.n_splits == LEAVE_ONE_OUT else int(self.n_splits)
+        return n_units(n, groups) if self.n_splits == LEAVE_ONE_OUT else int(self.n_splits)
 
     @property
     def _n_rounds(self) -> int:
         return self.n_repeats
 
     def _folds(self, n: int, groups: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Iterable[Fold]:
-        n_units = n if groups is None else n_distinct(groups)
-        n_folds = self._n_folds(n, groups)
-        if n_units < max(2, n_folds):
+        available, n_folds = n_units(n, groups), self._n_folds(n, groups)
+        if available < max(2, n_folds):
             what = "observed pairs" if self.setting == 1 else "nodes" if groups is None else "groups"
-            raise ValueError(f"n_splits={self.n_splits!r} needs at least {max(2, n_folds)} {what}, got {n_units}")
+            raise ValueError(f"n_splits={self.n_splits!r} needs at least {max(2, n_folds)} {what}, got {available}")
         if self.n_splits == LEAVE_ONE_OUT:
             folds = LeaveOneOut() if groups is None else LeaveOneGroupOut()
         else:
@@ -178,8 +184,7 @@ class SettingShuffleSplit(Splitter):
         if self.groups is not None and self.stratify is not None:
             raise ValueError("groups and stratify cannot be used together in a holdout; SettingSplit takes both")
 
-    def get_n_splits(self, graph: RelationGraph | None = None) -> int:
-        """Number of holdouts."""
+    def _count_folds(self, graph: RelationGraph | None) -> int:
         return self.n_splits
 
     @property
@@ -190,3 +195,8 @@ class SettingShuffleSplit(Splitter):
         kind = GroupShuffleSplit if groups is not None else ShuffleSplit if classes is None else StratifiedShuffleSplit
         holdouts = kind(1, test_size=self.test_size, random_state=seed)
         return ((np.sort(train), np.sort(test)) for train, test in holdouts.split(np.empty(n), classes, groups))
+
+
+def n_units(n: int, groups: np.ndarray | None) -> int:
+    """How many nodes, pairs or groups there are to hold out."""
+    return n if groups is None else len(np.unique(groups))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 from time import perf_counter
 from typing import Any
@@ -15,8 +16,8 @@ from sklearn.base import clone
 
 from condrank.graph import RelationGraph
 from condrank.metrics import MEASURES
-from condrank.model_selection._splitter import SETTINGS, Splitter
-from condrank.model_selection.folds import read_folds
+from condrank.model_selection._splitter import SETTINGS, Splitter, check_graph
+from condrank.model_selection.folds import Folds, innermost, is_count, read_folds
 from condrank.model_selection.results import CrossValidation, SettingsComparison
 from condrank.ranker import NOTHING_TO_RANK
 from condrank.settings import check_choice
@@ -51,7 +52,8 @@ def cross_validate(
         splitter, whose own setting then counts.
     scoring : str, callable, or a list or dict of these
         Names of `condrank.metrics.MEASURES`, or callables of ``(Y_true, Y_score)``; one that takes ``average=None``
-        as the measures do also gives the values of the conditioning nodes.
+        as the measures do also gives the values of the conditioning nodes. A callable is called for every fold, also
+        where there is nothing to rank.
     n_jobs : int, optional
         Folds at a time, in threads: they share the node data, and the linear algebra runs outside the interpreter
         lock.
@@ -77,21 +79,11 @@ def cross_validate(
     >>> result.scores["rank_loss"].shape
     (5,)
     """
-    if not isinstance(graph, RelationGraph):
-        raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
+    check_graph(graph)
     check_choice("setting", setting, SETTINGS)
-    measures, model = _read_scoring(scoring), _innermost(ranker)
-    rank_by = getattr(model, "rank_by", "outgoing")
-    folds, n_folds, setting_used = read_folds(cv, graph, model, setting)
-    run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    parts = []
-    for part in run(delayed(_one_fold)(clone(ranker), train, test, measures, rank_by) for train, test in folds):
-        parts.append(part)
-        if progress is not None:
-            progress(len(parts), n_folds)
-    if not parts:
-        raise ValueError("cv has no folds")
-    return _put_together(parts, tuple(measures), setting_used)
+    measures = read_scoring(scoring)
+    folds = read_folds(cv, graph, ranker, setting, by_rank=any(map(measures_order, measures.values())))
+    return measure_folds(ranker, folds, measures, n_jobs, progress)
 
 
 def cross_validate_settings(
@@ -109,30 +101,46 @@ def cross_validate_settings(
     Parameters are those of `cross_validate`. A splitter given as ``cv`` is used with each setting in turn, in setting 1
     without its groups and classes, which are of nodes.
     """
-    if cv is not None and not isinstance(cv, int | Splitter):
+    check_graph(graph)
+    if cv is not None and not is_count(cv) and not isinstance(cv, Splitter):
         raise ValueError(f"cv must be a number of folds or a splitter, to be used in each setting, got {cv!r}")
-    settings = list(settings)
-    for setting in settings:
-        check_choice("settings", setting, SETTINGS)
-    results = {}
-    for setting in settings:
-        folds = cv
-        if isinstance(cv, Splitter):
-            folds = replace(cv, setting=setting, **({"groups": None, "stratify": None} if setting == 1 else {}))
-        results[setting] = cross_validate(
-            ranker, graph, setting, cv=folds, scoring=scoring, n_jobs=n_jobs, progress=progress
-        )
-    return SettingsComparison(results)
-
-
-def _read_scoring(scoring: Any) -> Measures:
-    """Measures by name."""
-    if isinstance(scoring, Mapping):
-        return {name: _measure(one) for name, one in scoring.items()}
-    chosen = [scoring] if isinstance(scoring, str) or callable(scoring) else list(scoring)
+    chosen = list(settings) if isinstance(settings, Iterable) else []
     if not chosen:
+        raise ValueError(f"settings must be a sequence of one or more of {list(SETTINGS)}, got {settings!r}")
+    for setting in chosen:
+        check_choice("settings", setting, SETTINGS)
+    measures = read_scoring(scoring)
+    by_rank = any(map(measures_order, measures.values()))
+    # All folds are read before any fit, so that what does not suit the last setting is told at once.
+    folds = {one: read_folds(_in_setting(cv, one), graph, ranker, one, by_rank=by_rank) for one in chosen}
+    return SettingsComparison(
+        {one: measure_folds(ranker, its_folds, measures, n_jobs, progress) for one, its_folds in folds.items()}
+    )
+
+
+def _in_setting(cv: Any, setting: int) -> Any:
+    if not isinstance(cv, Splitter):
+        return cv
+    return replace(cv, setting=setting, **({"groups": None, "stratify": None} if setting == 1 else {}))
+
+
+def read_scoring(scoring: Any) -> Measures:
+    """Measures by name."""
+    if isinstance(scoring, str) or callable(scoring):
+        scoring = [scoring]
+    if not isinstance(scoring, Iterable):
+        raise ValueError(f"scoring must be a measure's name, a callable, or a list or dict of these, got {scoring!r}")
+    if isinstance(scoring, Mapping):
+        names, chosen = list(scoring), list(scoring.values())
+    else:
+        chosen = list(scoring)
+        names = [one if isinstance(one, str) else getattr(one, "__name__", repr(one)) for one in chosen]
+    if not names:
         raise ValueError("scoring must name at least one measure, got none")
-    return {one if isinstance(one, str) else getattr(one, "__name__", repr(one)): _measure(one) for one in chosen}
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise ValueError(f"scoring has two measures named {twice[0]!r}: give a dict from names of your own to measures")
+    return {name: _measure(one) for name, one in zip(names, chosen, strict=True)}
 
 
 def _measure(given: Any) -> Callable[..., Any]:
@@ -142,15 +150,25 @@ def _measure(given: Any) -> Callable[..., Any]:
     return MEASURES[given]
 
 
-def _innermost(ranker: Any) -> Any:
-    """The ranker within pipelines and searches."""
-    while True:
-        if hasattr(ranker, "steps"):
-            ranker = ranker.steps[-1][1]
-        elif hasattr(ranker, "estimator"):
-            ranker = ranker.estimator
-        else:
-            return ranker
+def measures_order(measure: Callable[..., Any]) -> bool:
+    """Whether a measure is one of the library's, also with some arguments set: undefined where nothing is to rank."""
+    return (measure.func if isinstance(measure, partial) else measure) in MEASURES.values()
+
+
+def measure_folds(
+    ranker: Any, folds: Folds, measures: Measures, n_jobs: int | None = None, progress: Progress | None = None
+) -> CrossValidation:
+    """Fit a clone of the ranker to the training graph of each fold, and measure it on the test graph."""
+    rank_by = getattr(innermost(ranker), "rank_by", "outgoing")
+    run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    parts = []
+    for part in run(delayed(_one_fold)(clone(ranker), train, test, measures, rank_by) for train, test in folds.graphs):
+        parts.append(part)
+        if progress is not None:
+            progress(len(parts), folds.n_folds)
+    if not parts:
+        raise ValueError("cv has no folds")
+    return _put_together(parts, measures, folds.setting)
 
 
 @dataclass(frozen=True)
@@ -176,8 +194,9 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
     values, by_query = [], []
     rankable = np.nanmax(truth, axis=1, initial=-np.inf) > np.nanmin(truth, axis=1, initial=np.inf)
     for measure in measures.values():
-        # A fold in which no query has anything to rank says nothing; the others may.
-        values.append(float(measure(truth, scores)) if rankable.any() else np.nan)
+        # A fold in which no query has anything to rank says nothing of their order; the others may.
+        defined = rankable.any() or not measures_order(measure)
+        values.append(float(measure(truth, scores)) if defined else np.nan)
         by_query.append(_of_queries(measure, truth, scores))
     key = crc32(np.isnan(truth).tobytes())
     for nodes in (queries, objects):
@@ -193,15 +212,16 @@ def _of_queries(measure: Callable[..., Any], truth: np.ndarray, scores: np.ndarr
     return np.full(len(truth), np.nan)
 
 
-def _put_together(parts: list[_Fold], names: tuple[str, ...], setting: int | None) -> CrossValidation:
-    scores = {name: np.array([part.values[i] for part in parts]) for i, name in enumerate(names)}
-    if all(np.isnan(values).all() for values in scores.values()):
+def _put_together(parts: list[_Fold], measures: Measures, setting: int | None) -> CrossValidation:
+    scores = {name: np.array([part.values[i] for part in parts]) for i, name in enumerate(measures)}
+    undefined = all(np.isnan(values).all() for values in scores.values())
+    if undefined and any(map(measures_order, measures.values())):
         raise ValueError(f"{NOTHING_TO_RANK} in any fold; take fewer folds, so that each holds out more")
     queries = {
         "fold": np.repeat(np.arange(len(parts)), [len(part.names) for part in parts]),
         "query": np.concatenate([part.names for part in parts]),
     }
-    for i, name in enumerate(names):
+    for i, name in enumerate(measures):
         queries[name] = np.concatenate([part.by_query[i] for part in parts])
     return CrossValidation(
         setting=setting,

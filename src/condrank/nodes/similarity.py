@@ -11,6 +11,7 @@ from condrank.nodes.store import Nodes, same_values
 
 # Most features, in numbers, to copy at a time: 64 MiB in double precision.
 COPIED = 1 << 23
+LOADED = "; a ranker that was loaded from a file cannot look up subgraphs of the graph it was trained in"
 
 
 class NodeSimilarity:
@@ -81,13 +82,13 @@ class NodeSimilarity:
         if self._shares_base(nodes) and self._shares_base(others):
             return nodes.kernel_with(others)
         if others is self.nodes:
-            _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes")
+            _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes", LOADED)
             return nodes.rows.toarray() if sparse.issparse(nodes.base) else np.asarray(nodes.rows)
         if nodes is self.nodes:
             return self._look_up(others, nodes).T
         raise ValueError(
             "the kernel between the given nodes is needed, but kernel='precomputed' has only their rows against the "
-            "training nodes; pass subgraphs of one RelationGraph instead (graph[test])"
+            f"training nodes; pass subgraphs of one RelationGraph instead (graph[test]){LOADED}"
         )
 
     def _shares_base(self, nodes: Nodes) -> bool:
@@ -123,6 +124,6 @@ def _copied_blocks(nodes: Nodes) -> list[slice]:
     return list(row_blocks(len(nodes), nodes.base.shape[1], budget=COPIED)) or [slice(0, 0)]
 
 
-def _check_columns(nodes: Nodes, expected: int, what: str) -> None:
+def _check_columns(nodes: Nodes, expected: int, what: str, hint: str = "") -> None:
     if nodes.base.shape[1] != expected:
-        raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}")
+        raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}{hint}")

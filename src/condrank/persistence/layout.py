@@ -15,8 +15,8 @@ import hashlib
 import json
 import math
 import os
+import secrets
 import struct
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import numpy as np
 FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"
 MOST_HEADER = 1 << 28  # bytes: a longer one is no header
+MOST, MOST_AXES = 1 << 56, 32  # bytes or entries, and axes, of an array
 DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
@@ -57,16 +58,16 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
     header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
     encoded = json.dumps(header).encode()
     encoded += b" " * (-len(encoded) % 8)  # data begins at a multiple of eight
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        # "x" creates a file that must not exist yet, with the permissions that the process's mask leaves of 0o666.
+        with open(temporary, "xb") as file:
             file.write(struct.pack("<Q", len(encoded)))
             file.write(encoded)
             for array in plain.values():
                 file.write(array.data.cast("B") if array.nbytes else b"")
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -126,12 +127,18 @@ def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dic
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"{file} holds arrays, but no model of condrank")
     version = manifest.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if type(version) is not int or version < 1:
+        raise ValueError(f"{file} is damaged: its format version is {version!r}")
+    if version > VERSION:
         raise ValueError(
             f"{file} has format version {version!r}, written by condrank {manifest.get('condrank')!r}; this condrank "
             f"reads versions up to {VERSION}: install a newer one"
         )
-    if metadata.get("sha256") != _digest(str(text), places) or not isinstance(manifest.get("sha256"), dict):
+    try:
+        digest = _digest(str(text), places)
+    except (RecursionError, UnicodeEncodeError):
+        digest = None
+    if digest is None or metadata.get("sha256") != digest or not isinstance(manifest.get("sha256"), dict):
         raise ValueError(f"{file} is damaged: the checksum of its header does not match")
     return manifest
 
@@ -139,9 +146,12 @@ def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dic
 def _array(data: np.ndarray, name: str, place: Any, start: int, file: Path) -> tuple[np.ndarray, int]:
     """One array, a view of the data, and where it ends; it has to begin where the last one ended."""
     try:
-        dtype, shape = np.dtype(DTYPES[place["dtype"]]), tuple(int(length) for length in place["shape"])
-        first, end = (int(offset) for offset in place["data_offsets"])
-        fits = min(shape, default=0) >= 0 and first == start and end - first == dtype.itemsize * math.prod(shape)
+        dtype, shape = np.dtype(DTYPES[place["dtype"]]), tuple(place["shape"])
+        first, end = place["data_offsets"]
+        fits = all(type(number) is int and 0 <= number < MOST for number in (*shape, first, end))
+        fits = fits and first == start and end - first == dtype.itemsize * math.prod(shape)
+        # NumPy multiplies the lengths of an array without entries all the same.
+        fits = fits and len(shape) <= MOST_AXES and math.prod(length for length in shape if length) < MOST
     except (KeyError, TypeError, ValueError):
         fits, dtype, shape, first, end = False, np.dtype("u1"), (), 0, 0
     if not fits:
@@ -166,10 +176,3 @@ def _sha256(array: np.ndarray) -> str:
 def _digest(manifest: str, places: dict[str, Any]) -> str:
     places = {name: place for name, place in places.items() if name != "__metadata__"}
     return hashlib.sha256((manifest + json.dumps(places, sort_keys=True)).encode()).hexdigest()
-
-
-def _umask() -> int:
-    """The process's mask of permissions, which can only be read by setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

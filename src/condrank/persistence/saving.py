@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from condrank.persistence.layout import read_file, write_file
+import numpy as np
+
+from condrank.persistence.layout import model_file, read_file, write_file
+
+# What reading a manifest of other contents than expected may raise.
+MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Saved:
@@ -12,6 +17,8 @@ class Saved:
 
     def save(self, path: Any) -> None:
         """Write the fitted ranker to one file of plain arrays; the old file or the new one is there, whatever happens.
+
+        Of a `ConditionalRankerCV` the plain ranker that was chosen is saved, without the losses of the others.
 
         Parameters
         ----------
@@ -27,22 +34,27 @@ class Saved:
     def load(cls, path: Any, mmap: bool = False) -> Any:
         """The ranker that was saved: it ranks as before. A ValueError tells of truncated, damaged and newer files.
 
+        With ``kernel="precomputed"`` it takes kernel values against its training nodes, one row a node; subgraphs of
+        the graph that it was trained in cannot be looked up, as only the training nodes' kernel is saved.
+
         Parameters
         ----------
         path : path-like
             File or folder, as given to `save`.
         mmap : bool
-            Read arrays only when they are used; their checksums are then not compared.
+            Read arrays only when they are used; their checksums are then not compared, nor are they known to be finite.
         """
         from condrank.estimators import ConditionalRanker
-        from condrank.persistence.state import from_state
+        from condrank.persistence.restoring import from_state
 
         manifest, arrays = read_file(path, mmap)
         try:
             ranker = ConditionalRanker(**manifest["params"])
-            from_state(ranker, manifest, arrays)
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise ValueError(f"{path} is not a whole model of condrank: {type(error).__name__} {error}") from None
+            with np.errstate(over="ignore", invalid="ignore"):  # told by what is not finite
+                from_state(ranker, manifest, arrays, mmap)
+        except MALFORMED as error:
+            what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+            raise ValueError(f"{model_file(path)} is not a whole model of condrank: {what}") from None
         return ranker
 
     def _saved_params(self) -> dict[str, Any]:

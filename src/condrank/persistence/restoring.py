@@ -1,0 +1,215 @@
+"""A fitted ranker from the manifest and the arrays of a file, which are checked against each other."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.compared_model import ComparedModel
+from condrank.edge_model import EdgeModel
+from condrank.model import Model
+from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.nodes.similarity import NodeSimilarity
+from condrank.nodes.values import KernelValues
+from condrank.observations import Edges
+from condrank.persistence.settings import agreed_settings, check_same
+from condrank.settings import Settings, check_choice, check_number, check_numbers
+from condrank.solvers.edge_kernels import edge_kernel
+from condrank.solvers.plan import Plan
+from condrank.validation import check_ids
+
+SOLVERS = ("closed_form", "primal", "newton", "dual", "dual_newton", "early_stopping", "explicit")
+NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # types of ids
+FITTED = ("alpha_", "n_iter_", "n_features_in_", "solver_")
+
+
+def from_state(ranker: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> None:
+    """Give a ranker, made with the manifest's parameters, its fitted attributes.
+
+    With ``mmap`` only types and shapes of the big arrays are checked, as looking at their values would read them.
+    """
+    held, given = Held(arrays, mmap), manifest["model"]
+    two_domains = given.get("cols") is not None
+    rows = _nodes("rows", given["rows"], held)
+    cols = _nodes("cols", given["cols"], held) if two_domains else rows
+    settings = agreed_settings(ranker, manifest["settings"], rows, two_domains)
+    plan = _plan(manifest["plan"])
+    fitted = _fitted(manifest["fitted"], settings, plan, rows)
+    model = _model(given, rows, cols, settings, plan.solver, held)
+    objects = Nodes(cols.base, None, _ids("objects", manifest["objects"], len(cols), held))
+    if held.arrays:
+        raise ValueError(f"it holds arrays that no part of the model asks for: {sorted(held.arrays)}")
+    vars(ranker).update(fitted, plan_=plan, _settings=settings, _model=model, _objects=objects, _system=None)
+
+
+class Held:
+    """The arrays of a file, each taken once, and checked as it is taken."""
+
+    def __init__(self, arrays: dict[str, np.ndarray], mmap: bool):
+        self.arrays, self.mmap = dict(arrays), mmap
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.arrays
+
+    def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
+        """An array of a kind of numbers and a shape; None: any length but 0."""
+        array = self.arrays.pop(name)
+        fits = array.ndim == len(shape) and all(
+            length == expected if expected is not None else length > 0
+            for length, expected in zip(array.shape, shape, strict=True)
+        )
+        if not fits or array.dtype.kind != kind:
+            wanted = {"f": "floating", "i": "whole", "b": "boolean"}[kind]
+            lengths = ", ".join("any" if length is None else str(length) for length in shape)
+            raise ValueError(f"{name} must be {wanted} of shape ({lengths}), got {array.dtype} of shape {array.shape}")
+        return array
+
+    def floats(self, name: str, *shape: int | None) -> np.ndarray:
+        """A floating array, finite."""
+        array = self.take(name, "f", *shape)
+        if not self.mmap and not np.isfinite(array).all():
+            raise ValueError(f"{name} must be finite")
+        return array
+
+    def positive(self, name: str, length: int | None) -> np.ndarray:
+        """A floating vector, finite and greater than zero."""
+        array = self.floats(name, length)
+        if not (array > 0).all():
+            raise ValueError(f"{name} must be greater than zero")
+        return array
+
+    def places(self, name: str, length: int, n: int) -> np.ndarray:
+        """Positions of nodes, within 0..n - 1."""
+        array = self.take(name, "i", length)
+        if array.min(initial=0) < 0 or array.max(initial=0) >= n:
+            raise ValueError(f"{name} must lie within 0..{n - 1}")
+        return array
+
+    def matrix(self, name: str) -> Any:
+        """A dense or sparse matrix, floating and finite."""
+        if name in self:
+            return self.floats(name, None, None)
+        n, d = self.take(f"{name}.shape", "i", 2).tolist()
+        if n < 1 or d < 1:
+            raise ValueError(f"{name} must have at least one row and one column, got shape {(n, d)}")
+        indptr = self.take(f"{name}.indptr", "i", n + 1)
+        indices = self.take(f"{name}.indices", "i", int(indptr[-1]))
+        matrix = sparse.csr_array((self.floats(f"{name}.data", len(indices)), indices, indptr), shape=(n, d))
+        matrix.check_format()
+        return matrix
+
+
+def _nodes(side: str, given: dict[str, Any], held: Held) -> Nodes:
+    base = held.matrix(f"{side}.nodes")
+    return Nodes(base, None, _ids(side, given["ids"], base.shape[0], held))
+
+
+def _ids(side: str, given: dict[str, Any] | None, n: int, held: Held) -> np.ndarray | None:
+    if given is None:
+        return None
+    name, kind = f"ids of {side}", given["dtype"]
+    if "names" in given:
+        check_choice(f"type of {name}", kind, ("str", "object"))
+        allowed = str if kind == "str" else str | int | float | bool
+        if not isinstance(given["names"], list) or not all(isinstance(one, allowed) for one in given["names"]):
+            raise ValueError(f"{name} must be strings (or numbers, of type object), got {given['names']!r:.100}")
+        return check_ids(np.array(given["names"], dtype=kind), n, name)
+    match = NUMBERS.fullmatch(kind)
+    if match is None:
+        raise ValueError(f"{name} must be numbers or dates, got type {kind!r}")
+    dtype = np.dtype(kind)
+    numbers = held.take(f"{side}.ids", match[1] if match[1] in "fb" else "i", n)
+    if dtype.kind in "mM":
+        return check_ids(numbers.view(dtype), n, name)
+    return check_ids((numbers.view(np.uint64) if dtype.kind == "u" else numbers).astype(dtype), n, name)
+
+
+def _plan(given: dict[str, Any]) -> Plan:
+    plan = Plan(**given)
+    check_choice("solver of the plan", plan.solver, SOLVERS)
+    for name in ("reason", "coordinates"):
+        if not isinstance(getattr(plan, name), str):
+            raise ValueError(f"{name} of the plan must be a string, got {getattr(plan, name)!r}")
+    numbers = {name: getattr(plan, name) for name in ("n_coordinates", "flops", "memory")} | plan.alternatives
+    for name, number in numbers.items():
+        check_number(f"{name} of the plan", number, at_least=0.0)
+    return plan
+
+
+def _fitted(given: dict[str, Any], settings: Settings, plan: Plan, rows: Nodes) -> dict[str, Any]:
+    """Fitted attributes of these names only: another could take the place of a method."""
+    if not set(FITTED) <= set(given) <= {*FITTED, "history_"}:
+        raise ValueError(f"fitted attributes must be {[*FITTED]} and, for early stopping, history_, got {[*given]}")
+    check_same("alpha_", given["alpha_"], settings.alpha)
+    check_same("solver_", given["solver_"], plan.solver)
+    check_same("n_features_in_", given["n_features_in_"], rows.base.shape[1])
+    n_iter = given["n_iter_"]
+    if n_iter is not None and (type(n_iter) is not int or n_iter < 0):
+        raise ValueError(f"n_iter_ must be a whole number of at least 0 or None, got {n_iter!r}")
+    history = {"history_": check_numbers("history_", given["history_"])} if "history_" in given else {}
+    return given | {"alpha_": settings.alpha, "n_features_in_": rows.base.shape[1]} | history
+
+
+def _model(given: dict[str, Any], rows: Nodes, cols: Nodes, settings: Settings, solver: str, held: Held) -> Any:
+    in_dual = solver in ("dual", "dual_newton")
+    kind = EdgeModel if in_dual else ComparedModel if settings.compared else Model
+    logistic = settings.loss == "logistic"
+    follows: dict[str, Any] = {"class": kind.__name__, "shape": [len(rows), len(cols)]}
+    follows |= {"offset": settings.centre, "logistic": logistic}
+    if kind is not ComparedModel:
+        follows["prior_weight"] = settings.prior_weight
+    if in_dual:
+        follows["kernel"] = settings.pairwise_kernel or settings.relation.name
+    for name, expected in follows.items():
+        check_same(f"{name} of the model", given[name], expected)
+    first = _coordinates("rows", given["rows"], rows, settings.kernel, in_dual, held)
+    second = first if cols is rows else _coordinates("cols", given["cols"], cols, settings.kernel, in_dual, held)
+    if in_dual:
+        return _edge_model(first, second, follows["kernel"], settings, held)
+    r = len(first.sigma)
+    if settings.compared:
+        W = held.floats("W", 1 + len(settings.compared), r, r)
+        return ComparedModel(first, settings.compared, W, settings.centre, logistic)
+    W = held.floats("W", r, len(second.sigma))
+    return Model(first, second, W, settings.prior_weight, settings.centre, logistic)
+
+
+def _edge_model(rows: KernelValues, cols: KernelValues, name: str, settings: Settings, held: Held) -> EdgeModel:
+    labels = held.floats("labels", None)
+    n_pairs, shape = len(labels), (rows.n_nodes, cols.n_nodes)
+    sources, targets = (held.places(end, n_pairs, n) for end, n in zip(("sources", "targets"), shape, strict=True))
+    edges = Edges(sources, targets, labels, held.positive("label_weights", n_pairs), shape)
+    W = held.floats("W", n_pairs)
+    if edges.n_pairs != n_pairs:
+        raise ValueError(f"sources and targets must be {n_pairs} different pairs, got {edges.n_pairs}")
+    kernel = edge_kernel(name, rows.K, None if cols is rows else cols.K, edges)
+    return EdgeModel(rows, cols, kernel, W, settings.prior_weight, settings.centre, settings.loss == "logistic")
+
+
+def _coordinates(side: str, given: dict[str, Any], nodes: Nodes, kernel: NodeKernel, in_dual: bool, held: Held) -> Any:
+    explicit = (ExplicitFeatures.__name__,) if kernel.name in ("linear", "cosine") else ()
+    allowed = (KernelValues.__name__,) if in_dual else (ExactKernel.__name__, *explicit)
+    check_choice(f"coordinates of {side}", given["class"], allowed)
+    if in_dual:
+        return KernelValues(kernel, nodes)  # the kernel matrix is made anew
+    n, d = nodes.base.shape
+    kind = ExactKernel if given["class"] == ExactKernel.__name__ else ExplicitFeatures
+    coordinates: Any = kind.__new__(kind)
+    coordinates.kernel, coordinates.nodes, coordinates.n_nodes = kernel, nodes, n
+    coordinates.sigma = held.positive(f"{side}.sigma", None)
+    r = len(coordinates.sigma)
+    coordinates.ones = held.floats(f"{side}.ones", r)
+    coordinates.outside = check_number(f"outside of {side}", given["outside"], at_least=0.0)
+    coordinates.weights = held.positive(f"{side}.weights", n) if f"{side}.weights" in held else None
+    if kind is ExplicitFeatures:
+        coordinates.rotation = held.floats(f"{side}.rotation", d + kernel.constant, r)
+        coordinates.basis = coordinates._raw(nodes)
+        return coordinates
+    NodeSimilarity(kernel, nodes)  # refuses a kernel matrix that is none
+    coordinates.basis = held.floats(f"{side}.basis", n, r)
+    if not held.mmap and not np.isfinite(coordinates.similarity(nodes.block(slice(1)), None)).all():
+        raise ValueError("the kernel values of the nodes overflow")
+    return coordinates

@@ -1,0 +1,81 @@
+"""Parameters and settings in a file: one follows from the other, so that a change of either is noticed."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from condrank.nodes import Nodes
+from condrank.settings import Settings, check_choice, check_count, check_number, read_settings
+
+# Settings that predictions depend on; the others tell how the solution was found.
+MEANING = ("relation", "loss", "alpha", "kernel", "prior_weight", "rank_by", "pairwise_kernel", "centre", "compared")
+
+
+def settings_to(settings: Settings) -> dict[str, Any]:
+    """Settings as plain values."""
+    fields = _fields(settings) | {"relation": settings.relation.name, "kernel": _fields(settings.kernel)}
+    return plain("settings", fields)
+
+
+def agreed_settings(ranker: Any, given: dict[str, Any], nodes: Nodes, two_domains: bool) -> Settings:
+    """Settings that follow from a ranker's parameters, which have to be valid and agree with those of the fit.
+
+    Parameters
+    ----------
+    ranker : object
+        Has the parameters of `ConditionalRanker` as attributes.
+    given : dict
+        Settings of the fit, as `settings_to` gives them.
+    nodes : Nodes
+        The conditioning nodes of training.
+    two_domains : bool
+        Objects are other nodes.
+    """
+    check_number("validation_fraction", ranker.validation_fraction)
+    for name in ("constant", "clip", "warm_start"):
+        check_choice(name, getattr(ranker, name), (False, True))
+    check_count("n_iter_no_change", ranker.n_iter_no_change)
+    check_random_state(ranker.random_state)
+    centre = check_number("centre", given["centre"])
+    graph: Any = SimpleNamespace(
+        is_two_domain=two_domains, n_features_in_=nodes.base.shape[1], n_edges=len(nodes), centre=centre
+    )
+    settings = read_settings(ranker, graph)
+    plain_settings = settings_to(settings)
+    for name in MEANING:
+        check_same(f"{name} of the fit", given[name], plain_settings[name])
+    return settings
+
+
+def check_same(name: str, given: Any, expected: Any) -> None:
+    """Refuse a value that contradicts the one that follows from the rest."""
+    if given != expected:
+        raise ValueError(f"{name} is {given!r}, which contradicts the {expected!r} that follows from the rest")
+
+
+def plain(name: str, value: Any) -> Any:
+    """A value of JSON; anything else is refused by name."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(name, item) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: plain(name, item) for key, item in value.items()}
+    what = "a function, and loading a model must run no code" if callable(value) else f"a {type(value).__name__}"
+    raise ValueError(
+        f"{name} cannot be saved: it is {what}; numbers, strings, lists and dicts can. A callable kernel can be "
+        "evaluated beforehand (kernel='precomputed')"
+    )
+
+
+def _fields(instance: Any) -> dict[str, Any]:
+    return {field.name: getattr(instance, field.name) for field in dataclasses.fields(instance)}
