@@ -1,5 +1,6 @@
 """Choosing and judging rankers: splits for the four settings, cross-validation, significance."""
 
+from condrank.model_selection.left_out import left_out_scores
 from condrank.model_selection.results import CrossValidation, SettingsComparison
 from condrank.model_selection.significance import Comparison, compare, compare_rankers
 from condrank.model_selection.similarity_search import SimilaritySearch
@@ -17,4 +18,5 @@ __all__ = [
     "compare_rankers",
     "cross_validate",
     "cross_validate_settings",
+    "left_out_scores",
 ]
