@@ -73,7 +73,9 @@ def pokemon(run: Run) -> Iterator[Row]:
     yield from folds.rows()
     for library in trees.LIBRARIES:
         if not trees.is_installed(library):
-            yield Row("Pokémon", "battles", f"{library} on pairs", None, note=f"{library} is not installed")
+            yield Row(
+                "Pokémon", "battles", f"{library} on pairs", None, seed=run.seed, note=f"{library} is not installed"
+            )
 
 
 def search(run: Run, kernel: str, train: RelationGraph, **options: Any) -> SimilaritySearch:

@@ -125,7 +125,7 @@ def tree_row(
 ) -> Row:
     """A row of trees, or one that says that they are not installed."""
     if not trees.is_installed(library):
-        return Row(BEYOND, data, library, None, note=f"{library} is not installed")
+        return Row(BEYOND, data, library, None, seed=run.seed, note=f"{library} is not installed")
     with clock() as seconds:
         grid = trees.QUICK if run.quick else None
         ranker = trees.tune(library, train, list(halves.split(train)), "symmetric", run.seed, grid)
