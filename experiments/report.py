@@ -20,6 +20,7 @@ STORED = (
 )
 STYLES = {"same": "green", "better": "bold green", "worse": "bold red", "": ""}
 QUICK = "A quick run at tiny sizes: it shows that the experiment works, its figures mean nothing."
+UNFINISHED = "This run has not ended: rows and pictures are missing."
 VERDICTS = (
     "Verdict: *same* is within two standard errors (of the difference) of the paper's number, *better* below and "
     "*worse* above; the note says why. Lower is better throughout; time is that of the whole row, "
@@ -70,6 +71,7 @@ def markdown(outcome: Outcome) -> str:
     one, name = outcome.experiment, outcome.experiment.name
     lines = [f"# {one.title}", "", one.about, ""]
     lines += [f"**{QUICK}**", ""] if outcome.run.quick else []
+    lines += [f"**{UNFINISHED}**", ""] if not outcome.finished else []
     if one.differences:
         lines += ["What differs from the paper:", "", *(f"- {difference}" for difference in one.differences), ""]
     if any(row.paper is not None for row in outcome.rows):

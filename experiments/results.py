@@ -124,6 +124,7 @@ class Outcome:
     pictures: list[Picture]
     seconds: float
     run: Run
+    finished: bool = True
 
 
 EXPERIMENTS: dict[str, Experiment] = {}
@@ -140,8 +141,8 @@ def experiment(title: str, *, differences: tuple[str, ...] = (), files: tuple[st
     return register
 
 
-def run_experiment(one: Experiment, run: Run) -> Outcome:
-    """Run an experiment to its end.
+def run_experiment(one: Experiment, run: Run, keep: Callable[[Outcome], None] | None = None) -> Outcome:
+    """Run an experiment to its end; ``keep`` is given what there is after each row, so that a killed run leaves it.
 
     Raises
     ------
@@ -150,8 +151,15 @@ def run_experiment(one: Experiment, run: Run) -> Outcome:
     """
     check_files(one, run.data)
     with clock() as seconds:
-        found = list(one.run(run))
-        rows, pictures = [f for f in found if isinstance(f, Row)], [f for f in found if isinstance(f, Picture)]
+        rows: list[Row] = []
+        pictures: list[Picture] = []
+        for found in one.run(run):
+            if isinstance(found, Picture):
+                pictures.append(found)
+                continue
+            rows.append(found)
+            if keep is not None:
+                keep(Outcome(one, rows, pictures, seconds(), run, finished=False))
     return Outcome(one, rows, pictures, seconds(), run)
 
 

@@ -70,6 +70,7 @@ def test_experiment_writes_tables_pages_and_pictures(name, data, tmp_path, exper
     # Each table has a header and a rule above its rows.
     assert sum(line.startswith("|") for line in page.splitlines()) == len(rows) + 2 * len(tables)
     assert "quick run" in page
+    assert "has not ended" not in page
     assert str(tmp_path) not in page
     assert str(data) not in page
     assert "--quick --seed 1`" in page
@@ -117,6 +118,22 @@ def test_pokemon_on_a_few_battles(tmp_path, experiments):
     assert searched.measured <= simple.measured
     for library in ("LightGBM", "XGBoost"):
         assert f"{library} on pairs" in rows
+
+
+def test_a_killed_run_leaves_its_rows(tmp_path, experiments):
+    results, report = module("results"), module("report")
+
+    def broken(run):
+        yield results.Row("Table", "data", "first", 0.25, seconds=1.0, protocol="p")
+        yield results.Row("Table", "data", "second", 0.5, seconds=1.0, protocol="p")
+        raise KeyboardInterrupt
+
+    one = results.Experiment("broken", "Broken", "about", (), (), broken)
+    with pytest.raises(KeyboardInterrupt):
+        results.run_experiment(one, results.Run(), lambda outcome: report.write(outcome, tmp_path))
+    with (tmp_path / "broken.csv").open(encoding="utf-8") as file:
+        assert [row["method"] for row in csv.DictReader(file)] == ["first", "second"]
+    assert "has not ended" in (tmp_path / "broken.md").read_text(encoding="utf-8")
 
 
 def test_rps_has_the_papers_eighteen_numbers(tmp_path, experiments):
@@ -183,9 +200,9 @@ def test_unreadable_data_fail_in_one_line(tmp_path, experiments):
 def test_quick_runs_have_a_folder_of_their_own(tmp_path, experiments, monkeypatch):
     monkeypatch.chdir(tmp_path)
     results = module("results")
-    known = results.EXPERIMENTS["rps"]
+    known = experiments.load_experiments()["rps"]
     row = results.Row("table", "data", "method", 0.25, seconds=1.0)
-    monkeypatch.setattr(results, "run_experiment", lambda one, run: results.Outcome(known, [row], [], 1.0, run))
+    monkeypatch.setattr(results, "run_experiment", lambda one, run, keep: results.Outcome(known, [row], [], 1.0, run))
     for arguments in ([], ["--quick"]):
         assert runner.invoke(cli.app, ["reproduce", "rps", *arguments]).exit_code == 0
     real, quick = ((tmp_path / name / "index.md").read_text("utf-8") for name in ("results", "results-quick"))

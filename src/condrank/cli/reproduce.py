@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -63,7 +64,8 @@ def reproduce(
     try:
         output.mkdir(parents=True, exist_ok=True)
         for one in chosen:
-            outcome = _run(one, results, quick=quick, seed=seed, repetitions=repetitions, data=data)
+            keep = partial(report.write, folder=output)
+            outcome = _run(one, results, keep, quick=quick, seed=seed, repetitions=repetitions, data=data)
             report.write(outcome, output)
             console = answers()
             console.width = max(console.width, 160 if not console.is_terminal else 0)
@@ -73,13 +75,13 @@ def reproduce(
         fail(f"cannot read or write {error.filename or output}: {error.strerror or error}")
 
 
-def _run(one: Any, results: ModuleType, **asked: Any) -> Any:
-    """Run an experiment with its steps on stderr."""
+def _run(one: Any, results: ModuleType, keep: Any, **asked: Any) -> Any:
+    """Run an experiment with its steps on stderr; what there is after each row is kept."""
     with progress_bar() as progress:
         bar = progress.add_task(one.name, total=None)
         step = lambda name: progress.update(bar, description=f"{one.name}: {name}")  # noqa: E731
         try:
-            return results.run_experiment(one, results.Run(step=step, **asked))
+            return results.run_experiment(one, results.Run(step=step, **asked), keep)
         except ValueError as error:  # the loaders' word for files that are not what they should be
             fail(f"{one.name}: {' '.join(str(error).split())}")
 
