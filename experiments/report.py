@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 
+from matplotlib.figure import Figure
+from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
@@ -56,7 +59,7 @@ def write(outcome: Outcome, folder: Path) -> None:
             values = [getattr(row, column) for column in STORED]
             writer.writerow(f"{v:.6g}" if isinstance(v, float) else "" if v is None else v for v in values)
     for picture in outcome.pictures:
-        picture.figure.savefig(folder / f"{name}-{picture.name}.png", dpi=120)
+        save_png(picture.figure, folder / f"{name}-{picture.name}.png")
         if picture.points:
             with (folder / f"{name}-{picture.name}.csv").open("w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
@@ -64,6 +67,13 @@ def write(outcome: Outcome, folder: Path) -> None:
                 writer.writerows((panel, series, f"{x:.6g}", f"{y:.6g}") for panel, series, x, y in picture.points)
     (folder / f"{name}.md").write_text(markdown(outcome), encoding="utf-8")
     (folder / "index.md").write_text(index(folder), encoding="utf-8")
+
+
+def save_png(figure: Figure, path: Path) -> None:
+    """A picture of at most 256 colours: heat maps in all colours weigh a megabyte."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=120)
+    Image.open(drawn).convert("RGB").quantize(256).save(path, optimize=True)
 
 
 def markdown(outcome: Outcome) -> str:

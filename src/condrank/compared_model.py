@@ -38,6 +38,11 @@ class ComparedModel:
     offset: float = 0.0
     logistic: bool = False
 
+    @property
+    def cols(self) -> Coordinates:
+        """Of the objects, which are the nodes."""
+        return self.rows
+
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
         queries = self.rows.nodes if queries is None else queries

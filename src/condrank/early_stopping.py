@@ -9,11 +9,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from condrank._blocks import row_blocks
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.observations import Observations
-from condrank.ranker import NOTHING_TO_RANK, Scorer, pooled_rank_loss
+from condrank.ranker import NOTHING_TO_RANK, Scorer, pooled_rank_loss, rankable
 from condrank.settings import Settings
 from condrank.solvers.solution import Iteration, Solution, System
 
@@ -39,7 +38,7 @@ class HeldOut:
     """
 
     def __init__(self, queries: Nodes, objects: Nodes, truth: Observations, patience: int):
-        if not _rankable(truth):
+        if not rankable(truth):
             raise ValueError(f"{NOTHING_TO_RANK} in the validation graph; hold out more nodes")
         self.sides, self.truth, self.patience = (queries, objects), truth, patience
         self.history: list[float] = []
@@ -138,16 +137,6 @@ def warn_unless_converged(solution: Solution, tol: float, stacklevel: int) -> No
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
-
-
-def _rankable(truth: Observations) -> bool:
-    """Some conditioning node has two objects with different labels."""
-    for block in row_blocks(*truth.shape):
-        labels = truth.to_dense(block)
-        known = ~np.isnan(labels)
-        if np.any(np.where(known, labels, -np.inf).max(axis=1) > np.where(known, labels, np.inf).min(axis=1)):
-            return True
-    return False
 
 
 def hold_out(

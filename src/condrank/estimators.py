@@ -306,9 +306,6 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         first, _ = self._pair(nodes, None)
         return model.strengths(first) * (1.0 if self.rank_by == "outgoing" else -1.0)
 
-    def _saved_params(self) -> dict[str, Any]:
-        return self.get_params(deep=False)
-
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """Which solver `fit` will take and why, with its flops and memory, before any work is done."""
         graph = as_graph(X, Y)

@@ -174,6 +174,16 @@ def pooled_rank_loss(scorer: Scorer, queries: Nodes, objects: Nodes, truth: Obse
     return wrong / comparable
 
 
+def rankable(truth: Observations) -> bool:
+    """Some conditioning node has two objects with different labels."""
+    for block in row_blocks(*truth.shape):
+        labels = truth.to_dense(block)
+        known = ~np.isnan(labels)
+        if np.any(np.where(known, labels, -np.inf).max(axis=1) > np.where(known, labels, np.inf).min(axis=1)):
+            return True
+    return False
+
+
 def warn_of_disagreement(graph: RelationGraph, relation: Relation, stacklevel: int = 3) -> None:
     """As in the paper, the symmetric or skew part is learned of a relation that is not quite so."""
     if relation is ORDINARY:

@@ -178,8 +178,8 @@ def check_numbers(name: str, values: Any, *, above: float = -np.inf) -> list[flo
     return [check_number(name, value, above=above) for value in values]
 
 
-def check_count(name: str, value: Any) -> int:
-    """A whole number of at least one."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}")
+def check_count(name: str, value: Any, at_least: int = 1) -> int:
+    """A whole number of at least one, or another bound."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
     return int(value)

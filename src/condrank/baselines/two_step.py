@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.baselines.base import Baseline
+from condrank.graph import RelationGraph
 from condrank.model import Model
 from condrank.ranker import as_graph
 from condrank.settings import check_number
@@ -59,6 +60,17 @@ class TwoStepRidge(Baseline):
     def fit(self, X: Any, Y: Any = None) -> TwoStepRidge:
         """Learn from a complete graph, or from node features X (n_nodes, n_features) and their relation Y."""
         graph = as_graph(X, Y)
+        alpha, alpha_objects = self._alphas(graph)
+        rows, cols = self._coordinates(graph)
+        relation: Any = graph.relation
+        W = rows.rotate(relation.reduce(rows.basis, cols.basis))
+        W = cols.rotate(W.T).T
+        self.coef_ = W / np.multiply.outer(rows.sigma + alpha, cols.sigma + alpha_objects)
+        self._set_fitted(Model(rows, cols, self.coef_), graph.nodes, graph.objects)
+        return self
+
+    def _alphas(self, graph: RelationGraph) -> tuple[float, float]:
+        """λ and μ, checked, for a graph that has to be complete."""
         alpha = check_number("alpha", self.alpha, above=0.0)
         alpha_objects = alpha
         if self.alpha_objects is not None:
@@ -68,10 +80,4 @@ class TwoStepRidge(Baseline):
                 f"two-step ridge needs a complete graph, but only {graph.density:.1%} of the pairs are observed "
                 "exactly once; take ExplicitRankRLS, NearestNeighbours or ConditionalRanker for incomplete ones"
             )
-        rows, cols = self._coordinates(graph)
-        relation: Any = graph.relation
-        W = rows.rotate(relation.reduce(rows.basis, cols.basis))
-        W = cols.rotate(W.T).T
-        self.coef_ = W / np.multiply.outer(rows.sigma + alpha, cols.sigma + alpha_objects)
-        self._set_fitted(Model(rows, cols, self.coef_), graph.nodes, graph.objects)
-        return self
+        return alpha, alpha_objects

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
@@ -28,7 +29,7 @@ NOT_GIVEN: Any = object()
 
 
 @dataclass(frozen=True, eq=False)
-class Splitter:
+class Splitter(ABC):
     """What splitters share: which edges of a graph go where, once some nodes (or pairs) are held out."""
 
     setting: int = 4
@@ -85,15 +86,17 @@ class Splitter:
     # A splitter holds out in rounds: the folds of one round are disjoint.
 
     @property
+    @abstractmethod
     def _n_rounds(self) -> int:
-        raise NotImplementedError
+        """How many rounds there are."""
 
+    @abstractmethod
     def _count_folds(self, graph: RelationGraph | None) -> int:
-        raise NotImplementedError
+        """Number of folds in all."""
 
+    @abstractmethod
     def _folds(self, n: int, groups: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Iterable[Fold]:
         """The folds of one round over ``n`` nodes, or pairs of nodes."""
-        raise NotImplementedError
 
     def _seeds(self) -> Iterator[tuple[int, int]]:
         """Two random seeds a round: for the rows (or pairs), and for the columns of a second domain."""

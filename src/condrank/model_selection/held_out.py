@@ -6,6 +6,7 @@ factorisation. A whole λ × τ grid therefore costs one eigendecomposition a fo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,10 +18,10 @@ from condrank.early_stopping import warn_unless_converged
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
 from condrank.model import Model
+from condrank.model_selection._splitter import Graphs, listed
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
-from condrank.nodes import Nodes
-from condrank.observations import Complete, Edges
-from condrank.settings import read_settings
+from condrank.observations import Complete
+from condrank.settings import check_choice, read_settings
 from condrank.solvers.plan import check_memory, make_plan
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
@@ -28,7 +29,7 @@ from condrank.solvers.systems import make_model, make_system
 SHORTCUTS = {"leave-query-out": LeaveQueryOut, "leave-node-out": LeaveNodeOut, "leave-edge-out": LeaveEdgeOut}
 
 
-class HeldOutPairs:
+class HeldOutPairs(ABC):
     """Conditioning nodes and objects that some models have not seen together, and their true relation.
 
     Parameters
@@ -66,18 +67,21 @@ class HeldOutPairs:
 
     def counts(self, alphas: np.ndarray) -> np.ndarray:
         """Wrongly ordered and comparable pairs of objects, (n_prior_weights, n_alphas, 2)."""
-        out = np.zeros((len(self.prior_weights), len(alphas), 2))
+        return self.counts_by_query(alphas).sum(axis=2)
+
+    def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
+        """The same for each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
+        found: list[list[list[np.ndarray]]] = [[[] for _ in alphas] for _ in self.prior_weights]
         # From large λ to small: each iteration starts near its end, where the solver iterates.
         for j in np.argsort(alphas)[::-1]:
             for truth, scores in self.scores(float(alphas[j])):
-                for i, tau in enumerate(self.prior_weights):
-                    wrong, comparable = pair_counts(truth, self._at(tau, scores))
-                    out[i, j] += wrong.sum(), comparable.sum()
-        return out
+                for of_tau, tau in zip(found, self.prior_weights, strict=True):
+                    of_tau[j].append(np.column_stack(pair_counts(truth, self._at(tau, scores))))
+        return np.array([[np.concatenate(blocks) for blocks in of_tau] for of_tau in found])
 
+    @abstractmethod
     def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Blocks of rows of the truth, with their scores for each of the anchors."""
-        raise NotImplementedError
 
     def _at(self, tau: float, scores: list[np.ndarray]) -> np.ndarray:
         if tau in self.anchors:
@@ -131,7 +135,7 @@ class Shortcut(HeldOutPairs):
 
     def __init__(self, name: str, ranker: Any, graph: RelationGraph, prior_weights: Sequence[float]):
         double = graph.nodes.dtype == np.float64
-        super().__init__(ranker, graph if double else _in_double(graph), prior_weights, solver="closed_form")
+        super().__init__(ranker, in_dtype(graph, np.float64), prior_weights, solver="closed_form")
         self.reusable = self.coordinates if double else None
         observed = self.observed
         if self.settings.centre:
@@ -148,20 +152,29 @@ class Shortcut(HeldOutPairs):
             yield self.observed.to_dense(block), [each[block] for each in scores]
 
 
-def _in_double(graph: RelationGraph) -> RelationGraph:
-    """The same graph with its node data in double precision, which is a copy."""
-    sides = [Nodes(nodes.rows.astype(np.float64), None, nodes.ids) for nodes in (graph.nodes, graph.objects)]
-    return graph._part(sides[0], sides[1] if graph.is_two_domain else sides[0], graph.relation)
+def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:
+    """The graph with its node data in a floating type: itself, or one with a copy of them."""
+    if graph.nodes.dtype == graph.objects.dtype == dtype:
+        return graph
+    nodes = graph.nodes.astype(dtype)
+    return graph._part(nodes, graph.objects.astype(dtype) if graph.is_two_domain else nodes, graph.relation)
 
 
-def one_out(name: str, graph: RelationGraph, rank_by: str) -> Iterator[tuple[RelationGraph, RelationGraph]]:
+def check_one_out(cv: str, graph: RelationGraph) -> None:
+    """Refuse what cannot be left out one at a time."""
+    check_choice("cv", cv, tuple(SHORTCUTS))
+    if cv == "leave-node-out" and graph.is_two_domain:
+        raise ValueError(
+            "cv='leave-node-out' needs a single domain, where a node is conditioning node and object; leave a query "
+            "out, or use SettingSplit(setting=4)"
+        )
+
+
+def one_out(name: str, graph: RelationGraph, rank_by: str) -> Iterator[Graphs]:
     """Training and test graphs that leave each conditioning node, or each node, out: to be fitted one by one."""
     by_row = rank_by == "outgoing"
     n = graph.shape[0 if by_row else 1]
-    edges = graph.relation
-    everything = np.arange(graph.shape[0]), np.arange(graph.shape[1])
-    if not isinstance(edges, Edges):
-        edges = Edges.from_holes(edges.to_dense())
+    edges, everything = listed(graph), (np.arange(graph.shape[0]), np.arange(graph.shape[1]))
     for i in range(n):
         one = np.array([i])
         test = graph._cut(one, everything[1]) if by_row else graph._cut(everything[0], one)

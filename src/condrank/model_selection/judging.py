@@ -17,21 +17,18 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
-from condrank.metrics import pair_counts
+from condrank.model_selection._splitter import Graphs
+from condrank.model_selection.held_out import Fold, in_dtype
 from condrank.model_selection.relevance import changed
 from condrank.node_transformer import NodeTransformer
-from condrank.nodes import Nodes
-from condrank.ranker import NOTHING_TO_RANK, as_graph
+from condrank.ranker import NOTHING_TO_RANK, as_graph, rankable
 from condrank.ranking import Ranking
 from condrank.validation import check_features
 
 PREPROCESSING = ("raw", "standard", "quantile")
 # Most quantiles that features are mapped by.
 N_QUANTILES = 1000
-
-Graphs = tuple[RelationGraph, RelationGraph]
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,9 @@ class Judge:
 
     def __init__(self, splits: Iterable[Graphs], rank_by: str = "outgoing", dtype: Any = None):
         self.splits = [
-            (_astype(train, dtype), _astype(test, dtype)) for train, test in splits if _rankable(test, rank_by)
+            pair if dtype is None else (in_dtype(pair[0], dtype), in_dtype(pair[1], dtype))
+            for pair in splits
+            if rankable(pair[1].relation if rank_by == "outgoing" else pair[1].relation.transpose())
         ]
         if not self.splits:
             raise ValueError(f"{NOTHING_TO_RANK} among held-out nodes; the search needs more nodes or edges")
@@ -142,14 +141,17 @@ class Judge:
     def judge(self, candidate: Candidate, alphas: Sequence[float], n_splits: int | None = None) -> Judged:
         """The candidate with the λ of the lowest loss, over the first ``n_splits`` holdouts (all by default)."""
         alphas = sorted(alphas, reverse=True)
-        counts: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in alphas]
-        for train, test in self.prepared(candidate.preprocessing)[:n_splits]:
-            first = changed(candidate.ranker, alpha=alphas[0]).fit(train)
-            truth = first._conditioned(test).to_dense()
-            for number, ranker in enumerate([first, *first.path(alphas[1:])]):
-                counts[number].append(pair_counts(truth, ranker.predict(test)))
+        ranker = changed(candidate.ranker, alpha=alphas[0])
+        taus = [0.0 if ranker.prior is None else ranker.prior_weight]
+        counts = np.concatenate(
+            [
+                Fold(ranker, train, test, taus).counts_by_query(np.array(alphas))[0]
+                for train, test in self.prepared(candidate.preprocessing)[:n_splits]
+            ],
+            axis=1,
+        )
         judged = [
-            Judged(candidate.with_params(alpha=alpha), *(np.concatenate(part) for part in zip(*of_alpha, strict=True)))
+            Judged(candidate.with_params(alpha=alpha), *of_alpha.T)
             for alpha, of_alpha in zip(alphas, counts, strict=True)
         ]
         return min(judged, key=lambda one: one.loss)
@@ -215,7 +217,7 @@ class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
         """Transformed in the floating type of training: equal features have to stay equal."""
         assert self.transformer_ is not None
         if isinstance(given, RelationGraph):
-            return self.transformer_.transform(_astype(given, self._dtype))
+            return self.transformer_.transform(in_dtype(given, self._dtype))
         return self.transformer_.transform(check_features(given, name).astype(self._dtype, copy=False))
 
 
@@ -224,7 +226,7 @@ _lock, _searches, _filters = Lock(), 0, ExitStack()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Tried λ need not converge, and what the relation is like is said by the last fit: no warnings of these.
+    """Tried λ need not converge: no warnings of these.
 
     Filters are of the whole process. Searches may run in threads, so the first sets them and the last takes them back.
     """
@@ -233,7 +235,6 @@ def quiet() -> Iterator[None]:
         if _searches == 0:
             _filters.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", RelationWarning)
         _searches += 1
     try:
         yield
@@ -242,23 +243,6 @@ def quiet() -> Iterator[None]:
             _searches -= 1
             if _searches == 0:
                 _filters.close()
-
-
-def _rankable(graph: RelationGraph, rank_by: str) -> bool:
-    """Whether some conditioning node has two objects with different relation values."""
-    truth = graph.to_dense() if rank_by == "outgoing" else graph.to_dense().T
-    return bool(pair_counts(truth, np.zeros_like(truth))[1].any())
-
-
-def _astype(graph: RelationGraph, dtype: Any) -> RelationGraph:
-    if dtype is None or graph.nodes.dtype == graph.objects.dtype == dtype:
-        return graph
-
-    def cast(nodes: Nodes) -> Nodes:
-        return Nodes(nodes.rows.astype(dtype), None, nodes.ids)
-
-    nodes = cast(graph.nodes)
-    return graph._part(nodes, cast(graph.objects) if graph.is_two_domain else nodes, graph.relation)
 
 
 def ways_for(graph: RelationGraph, preprocessing: Sequence[str]) -> list[str]:

@@ -8,9 +8,10 @@ import numpy as np
 
 from condrank.baselines import TwoStepRidge
 from condrank.graph import RelationGraph
-from condrank.model_selection.held_out import SHORTCUTS, Shortcut
+from condrank.model_selection._splitter import check_graph
+from condrank.model_selection.held_out import Shortcut, check_one_out
 from condrank.model_selection.shortcuts import TwoStepShortcuts
-from condrank.settings import check_choice, check_number, read_settings
+from condrank.settings import check_choice, read_settings
 from condrank.solvers.plan import make_plan
 
 TWO_STEP = ("leave-query-out", "leave-object-out", "leave-both-out", "leave-edge-out")
@@ -46,31 +47,22 @@ def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out
     >>> bool(rank_loss(train.to_dense(), scores) < 0.1)
     True
     """
-    if not isinstance(graph, RelationGraph):
-        raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
+    check_graph(graph)
     if isinstance(ranker, TwoStepRidge):
         return _two_step(ranker, graph, cv)
-    check_choice("cv", cv, tuple(SHORTCUTS))
+    check_one_out(cv, graph)
     settings = read_settings(ranker, graph)
     if make_plan(graph, settings).solver != "closed_form":
         raise ValueError(
             f"left-out scores need the closed form of a complete graph, but {graph.density:.2%} of the pairs are "
             f"observed, with loss={ranker.loss!r} and solver={ranker.solver!r}; use cross_validate"
         )
-    if cv == "leave-node-out" and graph.is_two_domain:
-        raise ValueError("cv='leave-node-out' needs a single domain, where a node is conditioning node and object")
     shortcut = Shortcut(cv, ranker, graph, [settings.prior_weight])
     return shortcut.shortcuts[0].scores(settings.alpha) + settings.centre
 
 
 def _two_step(ranker: TwoStepRidge, graph: RelationGraph, cv: str) -> np.ndarray:
     check_choice("cv", cv, TWO_STEP)
-    if not graph.is_complete:
-        raise ValueError(f"two-step ridge needs a complete graph, but {graph.density:.2%} of the pairs are observed")
-    alpha = check_number("alpha", ranker.alpha, above=0.0)
-    alpha_objects = alpha
-    if ranker.alpha_objects is not None:
-        alpha_objects = check_number("alpha_objects", ranker.alpha_objects, above=0.0)
-    relation: Any = graph.relation
-    shortcuts = TwoStepShortcuts(*ranker._coordinates(graph), relation)
-    return getattr(shortcuts, cv.replace("-", "_"))(alpha, alpha_objects)
+    alphas, relation = ranker._alphas(graph), graph.relation
+    shortcuts = TwoStepShortcuts(*ranker._coordinates(graph), relation)  # pyright: ignore[reportArgumentType]
+    return getattr(shortcuts, cv.replace("-", "_"))(*alphas)

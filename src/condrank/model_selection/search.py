@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 from condrank.estimators import ConditionalRanker
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import read_folds
-from condrank.model_selection.held_out import SHORTCUTS, Fold, HeldOutPairs, Shortcut, one_out
+from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
 from condrank.ranker import NOTHING_TO_RANK, as_graph, warn_of_disagreement
 from condrank.settings import Settings, check_choice, check_numbers, read_settings
 from condrank.solvers.plan import make_plan
@@ -219,12 +219,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
         if not isinstance(cv, str):
             pairs, n_folds, _ = read_folds(cv, graph, self, random_state=self.random_state)
             return None if n_folds is None else n_folds + 1, (_fold(*pair) for pair in pairs)
-        check_choice("cv", cv, tuple(SHORTCUTS))
-        if cv == "leave-node-out" and graph.is_two_domain:
-            raise ValueError(
-                "cv='leave-node-out' needs a single domain, where a node is conditioning node and object; leave a "
-                "query out, or use SettingSplit(setting=4)"
-            )
+        check_one_out(cv, graph)
         if make_plan(graph, settings).solver == "closed_form":
             return 2, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus)])
         if cv == "leave-edge-out":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,10 @@ from sklearn.utils import check_random_state
 
 from condrank.estimators import ConditionalRanker
 from condrank.graph import RelationGraph
+from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.judging import (
     PREPROCESSING,
     Candidate,
-    Graphs,
     Judge,
     Judged,
     PreparedRanker,
@@ -30,7 +29,7 @@ from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
 from condrank.nodes import NodeKernel
 from condrank.ranker import as_graph
-from condrank.settings import check_choice, check_number, read_settings
+from condrank.settings import check_choice, check_count, check_number, read_settings
 
 # λ to begin with, and factors by which to refine it.
 ALPHAS, REFINED = (0.03, 0.3, 3.0, 30.0), (0.25, 1.0, 4.0)
@@ -290,9 +289,7 @@ class SimilaritySearch(PreparedRanker):
         if not ways_for(graph, self.preprocessing):
             raise ValueError('preprocessing must have another than "quantile" for sparse features')
         for name, least in COUNTS.items():
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            check_count(name, getattr(self, name), least)
         for name in ("margin", "tol"):
             check_number(name, getattr(self, name), at_least=0.0)
         if len(graph) < FEWEST:

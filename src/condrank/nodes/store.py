@@ -64,6 +64,10 @@ class Nodes:
         """A subset; only the index is new."""
         return Nodes(self.base, index if self.index is None else self.index[index], self._ids)
 
+    def astype(self, dtype: Any) -> Nodes:
+        """These nodes with their data in a floating type, as a base of their own."""
+        return Nodes(self.rows.astype(dtype), None, self.ids)
+
     def block(self, rows: slice) -> Nodes:
         """A contiguous run of these nodes."""
         start, stop, _ = rows.indices(len(self))

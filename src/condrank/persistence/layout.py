@@ -93,7 +93,7 @@ def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, 
         header = _parse(stream.read(length), file)
     places = {name: place for name, place in header.items() if name != "__metadata__"}
     manifest = _manifest(header, places, file)
-    data = np.memmap(file, dtype=np.uint8, mode="r") if size else np.empty(0, np.uint8)
+    data = np.memmap(file, dtype=np.uint8, mode="r")
     arrays, end = {}, 0
     for name, place in places.items():
         arrays[name], end = _array(data[8 + length :], name, place, end, file)
@@ -174,5 +174,4 @@ def _sha256(array: np.ndarray) -> str:
 
 
 def _digest(manifest: str, places: dict[str, Any]) -> str:
-    places = {name: place for name, place in places.items() if name != "__metadata__"}
     return hashlib.sha256((manifest + json.dumps(places, sort_keys=True)).encode()).hexdigest()

@@ -15,7 +15,7 @@ from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.values import KernelValues
 from condrank.observations import Edges
-from condrank.persistence.settings import agreed_settings, check_same
+from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, check_same
 from condrank.settings import Settings, check_choice, check_number, check_numbers
 from condrank.solvers.edge_kernels import edge_kernel
 from condrank.solvers.plan import Plan
@@ -23,7 +23,6 @@ from condrank.validation import check_ids
 
 SOLVERS = ("closed_form", "primal", "newton", "dual", "dual_newton", "early_stopping", "explicit")
 NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # types of ids
-FITTED = ("alpha_", "n_iter_", "n_features_in_", "solver_")
 
 
 def from_state(ranker: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> None:
@@ -141,7 +140,7 @@ def _plan(given: dict[str, Any]) -> Plan:
 
 def _fitted(given: dict[str, Any], settings: Settings, plan: Plan, rows: Nodes) -> dict[str, Any]:
     """Fitted attributes of these names only: another could take the place of a method."""
-    if not set(FITTED) <= set(given) <= {*FITTED, "history_"}:
+    if not set(FITTED) <= set(given) <= {*FITTED, *OPTIONAL}:
         raise ValueError(f"fitted attributes must be {[*FITTED]} and, for early stopping, history_, got {[*given]}")
     check_same("alpha_", given["alpha_"], settings.alpha)
     check_same("solver_", given["solver_"], plan.solver)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError
 
 class Saved:
     """What can be saved once it is fitted, and loaded without running code."""
+
+    get_params: Callable[..., dict[str, Any]]
 
     def save(self, path: Any) -> None:
         """Write the fitted ranker to one file of plain arrays; the old file or the new one is there, whatever happens.
@@ -59,4 +62,4 @@ class Saved:
 
     def _saved_params(self) -> dict[str, Any]:
         """Parameters of the plain ranker that is saved."""
-        raise NotImplementedError
+        return self.get_params(deep=False)

@@ -16,6 +16,10 @@ from condrank.settings import Settings, check_choice, check_count, check_number,
 MEANING = ("relation", "loss", "alpha", "kernel", "prior_weight", "rank_by", "pairwise_kernel", "centre", "compared")
 
 
+# Fitted attributes that are plain values; early stopping has its history beside them.
+FITTED, OPTIONAL = ("alpha_", "n_iter_", "n_features_in_", "solver_"), ("history_",)
+
+
 def settings_to(settings: Settings) -> dict[str, Any]:
     """Settings as plain values."""
     fields = _fields(settings) | {"relation": settings.relation.name, "kernel": _fields(settings.kernel)}

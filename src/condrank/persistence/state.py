@@ -13,10 +13,10 @@ from condrank._version import __version__
 from condrank.compared_model import ComparedModel
 from condrank.edge_model import EdgeModel
 from condrank.nodes import Nodes
-from condrank.persistence.settings import agreed_settings, plain, settings_to
+from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, plain, settings_to
 
 # Fitted arrays of coordinates; the rest of a coordinate map follows from the nodes and these.
-FITTED = {
+ARRAYS = {
     "ExactKernel": ("sigma", "ones", "basis"),
     "ExplicitFeatures": ("sigma", "ones", "rotation"),
     "KernelValues": (),
@@ -32,9 +32,8 @@ def to_state(ranker: Any, params: dict[str, Any]) -> tuple[dict[str, Any], Array
     params = {name: plain(f"parameter {name}", value) for name, value in params.items()}
     # A ranker of a path has a λ of its own.
     settings = settings_to(dataclasses.replace(ranker._settings, alpha=ranker.alpha_))
-    cols = getattr(model, "cols", model.rows)
     try:
-        agreed_settings(SimpleNamespace(**params), settings, model.rows.nodes, cols is not model.rows)
+        agreed_settings(SimpleNamespace(**params), settings, model.rows.nodes, model.cols is not model.rows)
     except ValueError as error:
         raise ValueError(f"the parameters were changed since the fit, fit again before saving: {error}") from None
     manifest = {
@@ -42,11 +41,7 @@ def to_state(ranker: Any, params: dict[str, Any]) -> tuple[dict[str, Any], Array
         "params": params,
         "settings": settings,
         "plan": dataclasses.asdict(ranker.plan_),
-        "fitted": {
-            name: plain(name, getattr(ranker, name))
-            for name in ("alpha_", "n_iter_", "n_features_in_", "solver_", "history_")
-            if hasattr(ranker, name)
-        },
+        "fitted": {name: plain(name, getattr(ranker, name)) for name in (*FITTED, *OPTIONAL) if hasattr(ranker, name)},
         "model": _model_to(model, arrays),
         "objects": _ids_to("objects", ranker._objects, arrays),
     }
@@ -66,7 +61,7 @@ def _model_to(model: Any, arrays: Arrays) -> dict[str, Any]:
         arrays |= {"sources": edges.sources.astype(np.int64), "targets": edges.indices.astype(np.int64)}
         arrays |= {"labels": edges.values, "label_weights": edges.weights}
     arrays["W"] = np.asarray(model.W)
-    shape = [model.rows.n_nodes, getattr(model, "cols", model.rows).n_nodes]
+    shape = [model.rows.n_nodes, model.cols.n_nodes]
     return manifest | {"shape": shape, "offset": float(model.offset), "logistic": bool(model.logistic)}
 
 
@@ -75,10 +70,10 @@ def _coordinates_to(side: str, coordinates: Any, arrays: Arrays) -> dict[str, An
     nodes = coordinates.nodes
     rows = nodes.kernel_with(nodes) if coordinates.kernel.is_precomputed else nodes.rows
     _put(f"{side}.nodes", rows, arrays)
-    for name in FITTED[kind]:
+    for name in ARRAYS[kind]:
         arrays[f"{side}.{name}"] = getattr(coordinates, name)
     manifest = {"class": kind, "ids": _ids_to(side, nodes, arrays)}
-    if FITTED[kind]:
+    if ARRAYS[kind]:
         manifest["outside"] = float(coordinates.outside)
         if coordinates.weights is not None:
             arrays[f"{side}.weights"] = coordinates.weights

@@ -1,4 +1,4 @@
-"""Compared features: steps on the diagonal, which no continuous node kernel has (MATH.md, section 9).
+"""Compared features: steps on the diagonal, which no continuous node kernel has.
 
 h(v, v') = z(v)ᵀ W₀ z(v') + Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v'), W₀ skew and every W_f symmetric, is reciprocal.
 Its weights are one block each, solved for together by the iteration of `condrank.solvers.preconditioned`. As the signs

@@ -216,7 +216,7 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
             settings.relation, s.r, s.r_objects, s.n_pairs
         )
     if solver in ("dual", "dual_newton"):
-        return _dual_cost(solver, settings, s, expected)
+        return _dual_cost(solver, graph, settings, s, expected)
     if s.n_pairs >= DENSE_FROM * s.n * s.m and solver != "newton":
         product, held = 4.0 * s.n * s.m * s.r_objects, 3 * s.n * s.m
     else:
@@ -233,7 +233,9 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
     return s.flops + iterations * product, max(s.memory, memory)
 
 
-def _dual_cost(solver: str, settings: Settings, s: _Sizes, expected: Expected) -> tuple[float, float]:
+def _dual_cost(
+    solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expected: Expected
+) -> tuple[float, float]:
     """Flops over the edges with the best preconditioner, and bytes at the peak."""
     newton = solver == "dual_newton"
     scale, steps = (NEWTON / 2, NEWTON_STEPS) if newton else (1.0, 0)
@@ -245,8 +247,7 @@ def _dual_cost(solver: str, settings: Settings, s: _Sizes, expected: Expected) -
     flops = 2 * (float(costs.min()) + steps * product)
     # Kernel matrices (in single precision too for Newton), their squares where the edge kernel has them, the scattered
     # coefficients; features of the edges in blocks, their Gram matrix and its factor.
-    one_domain = s.n == s.m and s.r == s.r_objects
-    kernels = (1 if one_domain else 2) * max(s.n, s.m) ** 2
+    kernels = s.n**2 + (s.m**2 if graph.is_two_domain else 0)
     squared = settings.pairwise_kernel in ("poly2D", "mlpk")
     memory = s.itemsize * ((2 if squared else 1) * kernels + s.n * s.m) + 80 * s.n_pairs + 4 * kernels * newton
     # Without a look at the kernel the fit may still decide for a preconditioner: the largest one.
