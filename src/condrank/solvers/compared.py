@@ -73,6 +73,12 @@ class ComparedSystem(PrimalSystem):
         super().__init__(RECIPROCAL, loss, rows, rows, edges, centre=centre, dense=dense)
         self.signs = self.signs.astype(self.Z.dtype, copy=False)
 
+    def single(self) -> ComparedSystem:
+        """The same products in single precision; features are compared in their own."""
+        twin: Any = super().single()
+        twin.signs = self.signs.astype(np.float32)
+        return twin
+
     def reduce(self, entries: np.ndarray) -> np.ndarray:
         """Blocks Π[Zᵀ S Z], and Π[Zᵀ (sign ∘ S) Z] for each compared feature."""
         turned = [self.reduce_to(RECIPROCAL, entries)]

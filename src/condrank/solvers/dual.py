@@ -19,6 +19,7 @@ from condrank.solvers.edge_kernels import EdgeKernel
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.krylov import Iterated, Watch, krylov
+from condrank.solvers.refinement import pays, refined
 
 LOSSES = ("regression", "ranking")
 
@@ -62,6 +63,17 @@ class DualSystem:
     ) -> DualSystem:
         """The system of a relation's Kronecker kernel; K (n, n), G (m, m) or None for the same nodes."""
         return cls(KroneckerEdges(relation, K, G, edges, backend), loss, backend)
+
+    def single(self) -> DualSystem | None:
+        """The same system in single precision; None where the kernel has none, or is so already."""
+        if not isinstance(self.kernel, KroneckerEdges) or self.kernel.K.dtype == np.float32:
+            return None
+        kernel = self.kernel.astype(np.dtype(np.float32))
+        return DualSystem(kernel, self.loss, self.backend, self.weights.astype(np.float32))
+
+    def largest(self) -> float:
+        """About the largest eigenvalue of K̄ with the weights, which kernels without negative values have near 1."""
+        return float(np.linalg.norm(self._root * self.kernel.product(self._root)) / np.linalg.norm(self._root))
 
     def root(self, c: np.ndarray) -> np.ndarray:
         """R c. O(n_pairs)."""
@@ -126,13 +138,25 @@ def solve_dual(
         precondition = preconditioner.at(alpha)
     elif preconditioner is not None:
         raise ValueError(f"preconditioner must be an EdgePreconditioner, 'auto' or None, got {preconditioner!r}")
-    found = krylov(
-        lambda c: system.apply(c, alpha),
-        system.rhs(values),
-        precondition=precondition,
-        start=start,
-        tol=tol,
-        max_iter=max_iter,
-        watch=None if watch is None else lambda count, c: watch(count, system.root(c)),
-    )
+    settings = {
+        "precondition": precondition,
+        "start": start,
+        "tol": tol,
+        "max_iter": max_iter,
+        "watch": None if watch is None else lambda count, c: watch(count, system.root(c)),
+    }
+
+    def apply(c: np.ndarray) -> np.ndarray:
+        return system.apply(c, alpha)
+
+    # Without a preconditioner the restarts between rounds of single precision cost more than they save.
+    single = None if precondition is None or not pays(alpha, system.largest()) else system.single()
+    if single is None:
+        found = krylov(apply, system.rhs(values), **settings)
+    else:
+
+        def rough(c: np.ndarray) -> np.ndarray:
+            return single.apply(c.astype(np.float32), alpha).astype(c.dtype)
+
+        found = refined(apply, rough, system.rhs(values), **settings)
     return system.root(found.x), found

@@ -6,10 +6,13 @@ With observed edges Ω and weights m ≥ 0, W solves
 
 where L_Ω multiplies the observed entries by their weights (regression), after each row's weighted mean over its
 observed entries was taken out (ranking: the paper's L = I - QQᵀ). Were every pair observed with the mean weight ρ, the
-solution would be the closed form at λ/ρ divided by ρ: that is the preconditioner.
+solution would be the closed form at λ/ρ divided by ρ: that is the preconditioner. Products are taken in single
+precision, and their solution is refined to double.
 """
 
 from __future__ import annotations
+
+from copy import copy
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from condrank.observations import Edges
 from condrank.relations import Relation
 from condrank.solvers.closed_form import CompleteInverse
 from condrank.solvers.krylov import Operator, krylov
+from condrank.solvers.refinement import pays, refined
 from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Iteration, Solution
 
@@ -107,16 +111,37 @@ class PrimalSystem:
 
     def solve(self, alpha: float, iteration: Iteration) -> Solution:
         """W for one λ > 0, to a relative residual of the iteration's tolerance."""
-        found = krylov(
-            lambda W: self.apply(W, alpha),
-            self.rhs,
-            precondition=self.preconditioner(self.loss, alpha, self.density),
-            start=iteration.start,
-            tol=max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
-            max_iter=iteration.max_iter,
-            watch=iteration.watch,
-        )
+        settings = {
+            "precondition": self.preconditioner(self.loss, alpha, self.density),
+            "start": iteration.start,
+            "tol": max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
+            "max_iter": iteration.max_iter,
+            "watch": iteration.watch,
+        }
+
+        def apply(W: np.ndarray) -> np.ndarray:
+            return self.apply(W, alpha)
+
+        largest = float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]) * self.density
+        if self.Z.dtype == np.float32 or not pays(alpha, largest):
+            found = krylov(apply, self.rhs, **settings)
+        else:
+            single = self.single()
+
+            def rough(W: np.ndarray) -> np.ndarray:
+                return single.apply(W.astype(np.float32), alpha).astype(W.dtype)
+
+            found = refined(apply, rough, self.rhs, **settings)
         return Solution(found.x, found.n_iter, found.converged)
+
+    def single(self) -> PrimalSystem:
+        """The same products in single precision."""
+        twin = copy(self)
+        twin.Z = self.Z.astype(np.float32)
+        twin.Z_objects = twin.Z if self.Z_objects is self.Z else self.Z_objects.astype(np.float32)
+        twin.weights = self.weights.astype(np.float32)
+        twin.loss_operator = EdgeLoss(self.loss, self.edges, twin.weights)
+        return twin
 
 
 class EdgeLoss:

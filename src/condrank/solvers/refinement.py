@@ -1,0 +1,98 @@
+"""Conjugate gradients in single precision, refined to double: half the time of an iteration, the same solution.
+
+A round solves for the residual of the round before with the operator in single precision, so far as that can be
+trusted; residuals between the rounds are computed in double precision. Few rounds reach any tolerance, and together
+they take hardly more iterations than one in double precision would.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condrank.solvers.krylov import Iterated, Operator, krylov
+from condrank.solvers.solution import Watch
+
+# Relative residual to which a round goes; single precision would reach about 1e-6 of a well-conditioned system.
+ROUND = 1e-4
+# A round that does not bring the residual below this share of the last one was lost to rounding errors.
+LOST = 0.1
+# Iterations after which a round is looked at, so that one that stagnates in rounding errors does not go on for long.
+LONGEST = 300
+# λ below this many rounding errors of the largest eigenvalue drowns in them (docs/decisions.md).
+DROWNED = 0.5 * float(np.finfo(np.float32).eps)
+
+
+def pays(alpha: float, largest: float) -> bool:
+    """Whether single precision can tell λ apart from nothing, beside a largest eigenvalue."""
+    return alpha > DROWNED * largest
+
+
+def refined(
+    apply: Operator,
+    rough: Operator,
+    rhs: np.ndarray,
+    *,
+    precondition: Operator | None = None,
+    start: np.ndarray | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    watch: Watch | None = None,
+) -> Iterated:
+    """Solve apply(x) = rhs with an operator ``rough`` that nearly equals ``apply`` and takes less time.
+
+    The other parameters are those of `krylov`. Where ``rough`` is not near enough, ``apply`` goes on alone.
+    """
+    x = np.zeros_like(rhs) if start is None else start.copy()
+    residual = rhs if start is None else rhs - apply(x)
+    goal, size, count, stopped = tol * float(np.linalg.norm(rhs)), float(np.linalg.norm(residual)), 0, False
+    while size > goal and count < max_iter and not stopped:
+        scale, before = size, count
+
+        def seen(number: int, step: np.ndarray, x: np.ndarray = x, scale: float = scale, before: int = before) -> bool:
+            nonlocal stopped
+            if not np.isfinite(step.sum()):
+                return True
+            stopped = watch is not None and watch(before + number, x + scale * step)
+            return stopped
+
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found = krylov(
+                rough,
+                residual / scale,
+                precondition=precondition,
+                tol=max(ROUND, 0.9 * goal / scale),
+                max_iter=min(max_iter - count, LONGEST),
+                watch=seen,
+            )
+            candidate = x + scale * found.x
+            residual = rhs - apply(candidate)
+            size = float(np.linalg.norm(residual))
+        count += found.n_iter
+        if not size <= max(LOST * scale, goal) and not stopped and count < max_iter:  # NaN is lost as well
+            x = candidate if size < scale else x
+            return _alone(apply, rhs, precondition, x, tol, max_iter, count, watch)
+        x = candidate
+    return Iterated(x, count, size <= goal)
+
+
+def _alone(
+    apply: Operator,
+    rhs: np.ndarray,
+    precondition: Operator | None,
+    x: np.ndarray,
+    tol: float,
+    max_iter: int,
+    count: int,
+    watch: Watch | None,
+) -> Iterated:
+    """The rest in double precision."""
+    found = krylov(
+        apply,
+        rhs,
+        precondition=precondition,
+        start=x,
+        tol=tol,
+        max_iter=max_iter - count,
+        watch=None if watch is None else lambda number, iterate: watch(count + number, iterate),
+    )
+    return Iterated(found.x, count + found.n_iter, found.converged)
