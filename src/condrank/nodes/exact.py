@@ -6,6 +6,7 @@ z(v) = σ^(-½) Qᵀ k_v. Eigenvalues below machine noise are dropped, so a sing
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -65,6 +66,10 @@ class ExactKernel(NodeSimilarity):
         """σ G, as Z = P σ; in place."""
         G *= self.sigma.reshape(-1, *(1,) * (G.ndim - 1))
         return G
+
+    def factor_sums(self, A: Any) -> np.ndarray:
+        """AᵀP (k, r) for a factor matrix (n, k) of the training nodes."""
+        return np.asarray(A.astype(self.basis.dtype, copy=False).T @ self.basis)
 
     def training(self) -> np.ndarray:
         """Z = P σ/ω, the coordinates of the training nodes. O(nr)."""

@@ -1,64 +1,118 @@
-"""Coordinates of explicit features, d < n: features rotated so that ZᵀZ is diagonal. The Gram matrix is d×d."""
+"""Coordinates of explicit features, p < n: features rotated so that ZᵀZ is diagonal. The Gram matrix is p×p."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from condrank.nodes.exact import noise_level, residual_energy, spectrum
+from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
+from condrank.nodes.feature_sums import FeatureSums
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
 
 
 class ExplicitFeatures:
-    """Coordinates z = Vᵀx of the linear (or, with rows scaled to unit length, the cosine) kernel.
+    """Coordinates z = Vᵀφ of explicit features φ: those of the linear or cosine kernel, or of an approximation.
 
     Parameters
     ----------
     kernel : NodeKernel
-        "linear" or "cosine".
+        "linear" or "cosine"; any with ``features`` of its own.
     nodes : Nodes of length n
-        Training nodes with d features, dense or sparse.
+        Training nodes, dense or sparse.
     weights : ndarray of shape (n,), optional
         Node weights ω of mean 1: the rotation makes Zᵀ diag(ω) Z diagonal, as in `ExactKernel`.
+    features : FeatureMap, optional
+        φ; by default the kernel's own.
+    factors : sequence of arrays of shape (n, k)
+        Factors A of the nodes whose sums AᵀΦ will be asked for (`factor_sums`): they are made in the same pass.
+    sums : FeatureSums, optional
+        Sums over the features of all training nodes, where they are at hand; otherwise they are made.
 
     Notes
     -----
-    Cost: the Gram matrix XᵀX, O(nd²) time (less for sparse features), and a d×d eigendecomposition; no n×n array and
-    no second copy of the features (except for the scaled rows of "cosine" and an appended constant).
+    Cost: one pass over blocks of features, O(np²) time (less for sparse ones), and a p×p eigendecomposition; no n×n
+    array and no n×p copy of the features.
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes, weights: np.ndarray | None = None):
+    def __init__(
+        self,
+        kernel: NodeKernel,
+        nodes: Nodes,
+        weights: np.ndarray | None = None,
+        features: FeatureMap | None = None,
+        factors: Sequence[Any] = (),
+        sums: FeatureSums | None = None,
+    ):
         self.kernel, self.nodes, self.weights = kernel, nodes, weights
-        self.n_nodes = len(nodes)
-        X = self.basis = self._raw(nodes)
-        weight = np.ones(X.shape[0], dtype=X.dtype) if weights is None else weights.astype(X.dtype)
-        gram = X.T @ (X if weights is None else _scaled(X, weight))
-        gram = (gram.toarray() if sparse.issparse(gram) else gram).astype(np.float64, copy=False)
-        sigma, V = spectrum(gram)
+        self.features = own_features(kernel, nodes.base.shape[1]) if features is None else features
+        self._known: list[tuple[Any, np.ndarray]] = []
+        if sums is None:
+            rows = FeatureRows(self.features, nodes, kernel.constant)
+            sums = FeatureSums(rows.shape[1], [A.shape[1] for A in factors])
+            add_rows(sums, rows, weights, factors)
+            self._known = list(zip(factors, sums.factors, strict=True))
+        self.sums = sums
+        self._rotate_to(sums)
+
+    def _rotate_to(self, sums: FeatureSums) -> None:
+        """σ, V and what is known of 1, from sums over the training nodes. O(p³)."""
+        dtype = self.nodes.dtype
+        self.n_nodes = round(sums.total)
+        sigma, V = spectrum(sums.gram())
         if sigma[-1] <= 0:
             raise ValueError("all features of the nodes are zero: nothing can be learned from them")
-        first = int(np.searchsorted(sigma, noise_level(float(sigma[-1]), X.dtype), side="right"))
+        first = int(np.searchsorted(sigma, self._noise(sums, float(sigma[-1])), side="right"))
         self.sigma, self.rotation = sigma[first:], V[:, first:]
-        self.ones = self.rotation.T @ (X.T @ weight)
+        self.ones = self.rotation.T @ sums.ones
         span = self.rotation @ (self.ones / self.sigma)
-        self.outside = residual_energy(np.sqrt(weight) * (1 - X @ span.astype(X.dtype)))
+        self.outside, certain = sums.outside(span, dtype)
+        if not certain and 0 < len(self.nodes) == self.n_nodes:
+            # Too small for sums to tell: node by node it keeps its digits.
+            left = 1 - self.basis @ span.astype(dtype)
+            self.outside = residual_energy(left if self.weights is None else np.sqrt(self.weights).astype(dtype) * left)
+
+    def _noise(self, sums: FeatureSums, largest: float) -> float:
+        """Size below which an eigenvalue of the Gram matrix is rounding noise.
+
+        Dense features are shifted to their mean before they are multiplied, in their own precision; what the mean adds
+        is in double, however large it is.
+        """
+        noise = noise_level(largest, self.nodes.dtype)
+        if sparse.issparse(self.nodes.base):
+            return noise
+        shifted = noise_level(float(np.linalg.norm(sums.scatter)), self.nodes.dtype)
+        return min(noise, max(shifted, noise_level(largest, np.dtype(np.float64))))
+
+    def factor_sums(self, A: Any) -> np.ndarray:
+        """AᵀΦ (k, p) for a factor matrix of the nodes: known where it was given to the fit, otherwise a pass."""
+        for factor, sums in self._known:
+            if factor is A:
+                return sums
+        product = A.astype(self.nodes.dtype, copy=False).T @ self.basis
+        return product.toarray() if sparse.issparse(product) else np.asarray(product)
 
     @staticmethod
     def applies(kernel: NodeKernel, nodes: Nodes) -> bool:
-        """The kernel has explicit features, and there are fewer of them than nodes."""
+        """The kernel has explicit features of its own, and there are fewer of them than nodes."""
         return kernel.name in ("linear", "cosine") and nodes.base.shape[1] + kernel.constant < len(nodes)
 
+    @property
+    def basis(self) -> Any:
+        """Φ (n, p): the node data itself where that is what features are, otherwise made block by block."""
+        return self._rows(self.nodes)
+
     def rotate(self, G: np.ndarray) -> np.ndarray:
-        """VᵀG. O(dr) a column."""
+        """VᵀG. O(pr) a column."""
         return self.rotation.T @ G
 
     def training(self) -> np.ndarray:
-        """Z = XV, the coordinates of the training nodes. O(ndr)."""
-        return np.asarray(self.basis @ self.rotation.astype(self.basis.dtype, copy=False))
+        """Z = ΦV, the coordinates of the training nodes. O(npr)."""
+        return self.transform(self.nodes)
 
     def dual_basis(self) -> np.ndarray:
         """P = ωZ/σ (n, r) with z(v) = Pᵀk_v."""
@@ -73,33 +127,29 @@ class ExplicitFeatures:
         return self.rotation[-1]
 
     def transform(self, nodes: Nodes) -> np.ndarray:
-        """Coordinates XV of other nodes. O(mdr)."""
-        X = self.basis if nodes is self.nodes else self._raw(nodes)
+        """Coordinates ΦV of other nodes. O(mpr)."""
+        X = self._rows(nodes)
         return np.asarray(X @ self.rotation.astype(X.dtype, copy=False))
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The kernel itself, features outside the span of the training nodes included."""
-        X = self.basis if nodes is None else self._raw(nodes)
-        X_other = self.basis if others is None else self._raw(others)
+        X, X_other = (self._rows(self.nodes if one is None else one) for one in (nodes, others))
+        X = X.part(slice(None)) if isinstance(X, FeatureRows) else X
         K = X @ X_other.T
         return np.asarray(K.toarray() if sparse.issparse(K) else K)
 
-    def _raw(self, nodes: Nodes) -> Any:
-        X: Any = nodes.rows
-        expected = self.nodes.base.shape[1]
-        if X.shape[1] != expected:
-            raise ValueError(
-                f"the given nodes must have {expected} features, as the training nodes have, got {X.shape[1]}"
-            )
-        X = self.kernel.weighted(X)
-        if self.kernel.name == "cosine":
-            X = normalize(X)
-        if self.kernel.constant:
-            one = np.ones((X.shape[0], 1), dtype=X.dtype)
-            X = sparse.csr_array(sparse.hstack([X, one])) if sparse.issparse(X) else np.hstack([X, one])
-        return X
+    def _rows(self, nodes: Nodes) -> Any:
+        """Φ (m, p) of some nodes."""
+        expected, given = self.nodes.base.shape[1], nodes.base.shape[1]
+        if given != expected:
+            raise ValueError(f"the given nodes must have {expected} features, as the training nodes have, got {given}")
+        plain = type(self.features) is LinearFeatures and self.kernel.weights is None and not self.kernel.constant
+        return nodes.rows if plain and nodes.is_view else FeatureRows(self.features, nodes, self.kernel.constant)
 
 
-def _scaled(X: Any, weight: np.ndarray) -> Any:
-    """diag(weight) X."""
-    return sparse.diags_array(weight) @ X if sparse.issparse(X) else X * weight[:, None]
+def add_rows(sums: FeatureSums, rows: FeatureRows, weights: np.ndarray | None, factors: Sequence[Any]) -> None:
+    """Add all nodes of some rows to sums, block by block."""
+    for block, part in rows.blocks():
+        sums.add(part, None if weights is None else weights[block], [A[block] for A in factors])
+        del part  # before the next block is made
+    sums.close()

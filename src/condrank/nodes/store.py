@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.distributed import is_dask
+
 
 class Nodes:
     """Features of nodes, or a kernel matrix between them, seen through an index.
 
     Parameters
     ----------
-    base : ndarray or scipy sparse array of shape (n_base, d)
-        Features, or kernel values; shared by every subset, never copied.
+    base : ndarray, scipy sparse array or Table of shape (n_base, d)
+        Features, kernel values, or what is not encoded yet; shared by every subset, never copied.
     index : ndarray of int or None
         Which rows of the base these nodes are; None: all of them.
     ids : ndarray or None
@@ -40,12 +42,12 @@ class Nodes:
 
     @property
     def dtype(self) -> np.dtype:
-        """Floating type of the base; that of texts once they are encoded."""
-        return np.dtype(np.float64) if self.is_text else self.base.dtype
+        """Floating type of the base; that of texts and tables once they are encoded."""
+        return np.dtype(np.float64) if self.is_raw else self.base.dtype
 
     @property
-    def is_text(self) -> bool:
-        """The nodes are texts that are not encoded yet."""
+    def is_raw(self) -> bool:
+        """The nodes are texts or a table, not encoded yet."""
         return self.base.dtype == object
 
     @property
@@ -84,6 +86,8 @@ def same_values(one: Any, other: Any) -> bool:
     """Whether two bases are one object or, as after pickling, hold the same values. O(size) at most."""
     if one is other:
         return True
+    if is_dask(one) or is_dask(other):
+        return is_dask(one) and is_dask(other) and one.name == other.name  # a name stands for what made the values
     if one.shape != other.shape or sparse.issparse(one) != sparse.issparse(other):
         return False
     return (one != other).nnz == 0 if sparse.issparse(one) else np.array_equal(one, other)

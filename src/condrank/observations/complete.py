@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import in_threads, squares_below
+from condrank._blocks import in_threads, row_blocks, squares_below
+from condrank._dense import dense
 
 
 class EveryPair:
@@ -29,6 +30,22 @@ class EveryPair:
     def n_edges(self) -> int:
         """All of them: n·m."""
         return self.shape[0] * self.shape[1]
+
+    def reduced(self, rows: Any, cols: Any) -> np.ndarray:
+        """ΦᵀYΦ' for the bases Φ and Φ' of two coordinates."""
+        return self.reduce(rows.basis, cols.basis)
+
+    def reduced_sums(self, rows: Any) -> np.ndarray:
+        """ΦᵀY1 for the basis Φ of coordinates."""
+        return rows.basis.T @ self.row_sums().astype(rows.basis.dtype)
+
+    def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
+        """ZᵀYZ'."""
+        raise NotImplementedError
+
+    def row_sums(self) -> np.ndarray:
+        """Y1, the sum of each row's labels, in double precision."""
+        raise NotImplementedError
 
     def count_loops(self) -> int:
         """Every node's loop is observed."""
@@ -68,9 +85,20 @@ class Complete(EveryPair):
         return self.Y.data.nbytes + self.Y.indices.nbytes if sparse.issparse(self.Y) else self.Y.nbytes
 
     def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
-        """ZᵀYZ' for node coordinates Z (n, r) and Z' (m, r'): two matrix products, O(nmr' + nrr')."""
-        Y = self.Y if self.Y.dtype == Z.dtype else self.Y.astype(Z.dtype)
-        return np.asarray(Z.T @ _dense(Y @ Z_objects))
+        """ZᵀYZ' for node coordinates Z (n, r) and Z' (m, r'): two matrix products, O(nmr' + nrr').
+
+        Sparse labels cost r' for each stored one. They, and sparse coordinates, are multiplied a block of rows at a
+        time: YZ' is not held whole, nor the copy of Y that SciPy makes to multiply it by sparse ones.
+        """
+        Y: Any = self.Y if self.Y.dtype == Z.dtype else self.Y.astype(Z.dtype)
+        plain = all(isinstance(one, np.ndarray) or sparse.issparse(one) for one in (Z, Z_objects))
+        if plain and any(sparse.issparse(one) for one in (Y, Z, Z_objects)):
+            Y, Z = (sparse.csr_array(one) if sparse.issparse(one) else one for one in (Y, Z))
+            total = np.zeros((Z.shape[1], Z_objects.shape[1]))
+            for block in row_blocks(Z.shape[0], max(Z_objects.shape)):
+                total += dense(Z[block].T @ dense(Y[block] @ Z_objects))
+            return total.astype(Z.dtype, copy=False)
+        return np.asarray(Z.T @ dense(Y @ Z_objects))
 
     def row_sums(self) -> np.ndarray:
         """Y1, the sum of each row's labels, in double precision."""
@@ -86,7 +114,7 @@ class Complete(EveryPair):
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows."""
-        return _dense(self.Y[rows])
+        return dense(self.Y[rows])
 
     def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
         """Largest |(y_ij - offset) - sign (y_ji - offset)|. O(n²), in blocks that fit the cache."""
@@ -117,7 +145,3 @@ class Complete(EveryPair):
         if self.n_edges == 0:
             return 0.0, 0.0
         return float(self.Y.min()), float(self.Y.max())
-
-
-def _dense(M: Any) -> np.ndarray:
-    return M.toarray() if sparse.issparse(M) else np.asarray(M)

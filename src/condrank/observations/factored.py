@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank._dense import dense
 from condrank.observations.complete import EveryPair
 
 
@@ -19,15 +20,41 @@ class Factored(EveryPair):
         Factors of the starting and of the ending nodes, for example one column per class with a one for its members.
     S : ndarray of shape (k, l)
         Value of the relation between factors, for example between classes.
+    names : list, optional
+        What the factors are, where A and B have the same: names of classes, or in a taxonomy tuples of names from the
+        root down. Nodes that come later are matched by them.
+    rest : float, optional
+        Value between a class of these and one that is not among them; None: not known.
+    levels : tuple of float, optional
+        Of a taxonomy: its values for 0, 1, … shared levels.
     """
 
-    def __init__(self, A: Any, S: np.ndarray, B: Any):
+    def __init__(
+        self,
+        A: Any,
+        S: np.ndarray,
+        B: Any,
+        names: list[Any] | None = None,
+        rest: float | None = None,
+        levels: tuple[float, ...] | None = None,
+    ):
         self.A, self.S, self.B = A, S, B
+        self.names, self.rest, self.levels = names, rest, levels
 
     @classmethod
-    def from_classes(cls, labels: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype) -> Factored:
-        """Relation S[class of v, class of v'], classes in the order of ``np.unique``; S is the identity by default."""
-        classes, members = np.unique(labels, return_inverse=True)
+    def from_classes(
+        cls, labels: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype, classes: np.ndarray | None = None
+    ) -> Factored:
+        """Relation S[class of v, class of v']; S is the identity by default.
+
+        ``classes`` names the rows and columns of S; by default those of ``labels``, in the order of ``np.unique``.
+        """
+        present, members = _distinct(labels)
+        if classes is None:
+            classes = present
+        else:
+            members = _places(present, classes)[members]
+        rest = 0.0 if similarity is None else None
         if similarity is None:
             similarity = np.eye(len(classes), dtype=dtype)
         S = np.asarray(similarity, dtype=dtype)
@@ -38,8 +65,8 @@ class Factored(EveryPair):
             )
         if not np.isfinite(S).all():
             raise ValueError("similarity must be finite, got NaN or infinity")
-        A = _members(members.ravel(), len(classes), dtype)
-        return cls(A, S, A)
+        A = class_members(members, len(classes), dtype)
+        return cls(A, S, A, classes.tolist(), rest)
 
     @classmethod
     def from_taxonomy(cls, paths: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype) -> Factored:
@@ -62,17 +89,19 @@ class Factored(EveryPair):
         # Level by level, a class is a distinct prefix; sharing one more prefix adds one more step of the value.
         n = len(paths)
         prefix = np.zeros(n, dtype=np.intp)
-        blocks, steps = [_members(prefix, 1, dtype)], [values[:1]]
+        blocks, steps, names = [class_members(prefix, 1, dtype)], [values[:1]], [()]
         for level in range(levels):
-            _, name = np.unique(paths[:, level], return_inverse=True)
-            _, prefix = np.unique(prefix * (name.max(initial=0) + 1) + name.ravel(), return_inverse=True)
-            n_classes = int(prefix.max(initial=-1)) + 1
-            blocks.append(_members(prefix.ravel(), n_classes, dtype))
+            _, name = _distinct(paths[:, level])
+            key = prefix * (name.max(initial=0) + 1) + name
+            _, example, prefix = np.unique(key, return_index=True, return_inverse=True)
+            n_classes = len(example)
+            names += [tuple(path) for path in paths[example, : level + 1].tolist()]
+            blocks.append(class_members(prefix.ravel(), n_classes, dtype))
             steps.append(np.full(n_classes, values[level + 1] - values[level], dtype=dtype))
         if values[0] == 0:
-            blocks, steps = blocks[1:], steps[1:]
+            blocks, steps, names = blocks[1:], steps[1:], names[1:]
         A = sparse.csr_array(sparse.hstack(blocks, format="csr"))
-        return cls(A, np.diag(np.concatenate(steps)), A)
+        return cls(A, np.diag(np.concatenate(steps)), A, names, 0.0, tuple(values.tolist()))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -93,24 +122,41 @@ class Factored(EveryPair):
     def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
         """ZᵀYZ' = (AᵀZ)ᵀ S (BᵀZ'). O(nr + kr²) for classes; never n×m."""
         left = _sums(self.A, Z)
-        right = left if self.B is self.A and Z_objects is Z else _sums(self.B, Z_objects)
-        return left.T @ (self.S.astype(left.dtype, copy=False) @ right)
+        return through(left, self.S, left if self.B is self.A and Z_objects is Z else _sums(self.B, Z_objects))
+
+    def reduced(self, rows: Any, cols: Any) -> np.ndarray:
+        """ΦᵀYΦ' for the bases Φ and Φ' of two coordinates, from their sums over the factors."""
+        left = rows.factor_sums(self.A)
+        return through(left, self.S, left if self.B is self.A and cols is rows else cols.factor_sums(self.B))
+
+    def reduced_sums(self, rows: Any) -> np.ndarray:
+        """ΦᵀY1 for the basis Φ of coordinates."""
+        left = rows.factor_sums(self.A)
+        return left.T @ (self.S.astype(np.float64) @ self._counts()).astype(left.dtype, copy=False)
 
     def row_sums(self) -> np.ndarray:
         """Y1 = A S (Bᵀ1), in double precision. O(nk) or the number of stored entries of A."""
-        return np.asarray(
-            self.A @ (self.S.astype(np.float64) @ np.asarray(self.B.sum(axis=0), dtype=np.float64).ravel())
-        )
+        return np.asarray(self.A @ (self.S.astype(np.float64) @ self._counts()))
+
+    def _counts(self) -> np.ndarray:
+        """Bᵀ1, the number of objects of each class, in double precision."""
+        return np.asarray(self.B.sum(axis=0, dtype=np.float64)).ravel()
+
+    def factors_of(self, one_domain: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Factors of the conditioning nodes and of the objects: of both among the former for a single domain."""
+        if not one_domain:
+            return (self.A,), (self.B,)
+        return ((self.A,) if self.B is self.A else (self.A, self.B)), ()
 
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Factored:
         """The relation among some starting and some ending nodes: the same S, fewer rows of A and B."""
         A = self.A[rows]
         same = self.B is self.A and rows is cols
-        return Factored(A, self.S, A if same else self.B[cols])
+        return Factored(A, self.S, A if same else self.B[cols], self.names, self.rest, self.levels)
 
     def transpose(self) -> Factored:
         """Every edge turned round: B Sᵀ Aᵀ."""
-        return Factored(self.B, self.S.T, self.A)
+        return Factored(self.B, self.S.T, self.A, self.names, self.rest, self.levels)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows."""
@@ -131,7 +177,7 @@ class Factored(EveryPair):
                     members = np.asarray(self.A.sum(axis=0)).ravel()
                     gap[np.diag(members[members > 0] == 1)] = 0  # a class of one has nothing but its loop
                 return float(gap.max(initial=0.0))
-        AA, BB, BA = (_dense64(M) for M in (self.A.T @ self.A, self.B.T @ self.B, self.B.T @ self.A))
+        AA, BB, BA = (dense(M).astype(np.float64) for M in (self.A.T @ self.A, self.B.T @ self.B, self.B.T @ self.A))
         S = self.S.astype(np.float64)
         square = np.sum((S @ BB @ S.T) * AA)
         cross = np.sum((S @ BA @ S) * BA.T)
@@ -156,21 +202,55 @@ class Factored(EveryPair):
         return self.S[np.ix_(_used(self.A), _used(self.B))]
 
 
-def _members(member: np.ndarray, n_classes: int, dtype: np.dtype) -> sparse.csr_array:
+def through(left: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(AᵀZ)ᵀ S (BᵀZ') of sums over factors, (k, r) and (l, s) or (l,), in the precision of the first."""
+    return left.T @ (S.astype(left.dtype, copy=False) @ right)
+
+
+def _distinct(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Names of classes, sorted, and which of them each node's is; a missing one is refused."""
+    if labels.dtype.kind in "fcmM":
+        missing = np.isnan(labels)
+    elif labels.dtype.kind == "O":
+        unknown = (one is None or type(one).__name__ == "NAType" or one != one for one in labels.tolist())
+        missing = np.fromiter(unknown, bool, len(labels))
+    else:
+        missing = np.zeros(0, dtype=bool)
+    if missing.any():
+        place = int(np.argmax(missing))
+        raise ValueError(
+            f"labels must name a class for each node, but {int(missing.sum())} are missing, the first of node {place} "
+            f"({labels.tolist()[place]!r}); leave such nodes out"
+        )
+    try:
+        names, members = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(one).__name__ for one in labels.tolist()})
+        raise ValueError(f"labels must be of one type, strings or numbers, got {' and '.join(kinds)}") from None
+    return names, members.ravel()
+
+
+def class_members(member: np.ndarray, n_classes: int, dtype: np.dtype) -> sparse.csr_array:
     """n×k array with a one where a node belongs to a class."""
     n = len(member)
     return sparse.csr_array((np.ones(n, dtype=dtype), member, np.arange(n + 1)), shape=(n, n_classes))
 
 
+def _places(present: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Position in ``classes``, which are different from each other, of each class that is present."""
+    place = {name: position for position, name in enumerate(classes.tolist())}
+    if classes.ndim != 1 or len(place) < len(classes):
+        raise ValueError(f"classes must be one-dimensional and different from each other, got {classes!r:.200}")
+    for name in present.tolist():
+        if name not in place:
+            raise ValueError(f"classes must name every class of the labels, but {name!r} is not among them")
+    return np.array([place[name] for name in present.tolist()], dtype=np.intp)
+
+
 def _sums(A: Any, Z: Any) -> np.ndarray:
     """AᵀZ in Z's precision."""
     A = A if A.dtype == Z.dtype else A.astype(Z.dtype)
-    product = A.T @ Z
-    return product.toarray() if sparse.issparse(product) else np.asarray(product)
-
-
-def _dense64(M: Any) -> np.ndarray:
-    return np.asarray(M.toarray() if sparse.issparse(M) else M, dtype=np.float64)
+    return dense(A.T @ Z)
 
 
 def _one_hot(A: Any) -> bool:

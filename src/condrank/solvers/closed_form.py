@@ -64,10 +64,10 @@ class ClosedForm:
     def _reduce(self, observations: Any, prior_weight: float) -> np.ndarray:
         """ZᵀYZ' or ZᵀYCZ', minus the prior's own part, before the projection."""
         rows, cols = self.rows, self.cols
-        G = rows.rotate(observations.reduce(rows.basis, cols.basis))
+        G = rows.rotate(observations.reduced(rows, cols))
         G = cols.rotate(G.T).T
         if self.loss == "ranking":
-            sums = rows.rotate(rows.basis.T @ observations.row_sums().astype(rows.basis.dtype))
+            sums = rows.rotate(observations.reduced_sums(rows))
             if prior_weight:
                 # τ(diag(σ²) - (σb)bᵀ/m): the second term joins the row sums.
                 sums = sums - prior_weight * rows.sigma * rows.ones
@@ -83,7 +83,7 @@ class ClosedForm:
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
         W = inverse(self.rhs, centred=True, last=True)
         # The r×r arithmetic of explicit features is in double precision, whatever theirs is.
-        return Solution(W.astype(self.rows.basis.dtype, copy=False))
+        return Solution(W.astype(self.rows.nodes.dtype, copy=False))
 
     def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
         """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, the last term for ranking. O(rr')."""

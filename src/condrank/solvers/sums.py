@@ -1,0 +1,170 @@
+"""Sums of a factored relation over explicit features: all that a closed form needs, and nodes can be added to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank.nodes import Nodes
+from condrank.nodes.feature_maps import FeatureMap, FeatureRows
+from condrank.nodes.feature_sums import FeatureSums
+from condrank.nodes.features import add_rows
+from condrank.observations import Factored
+from condrank.observations.factored import class_members, through
+
+ROUNDED = 1e-6  # relative difference of values that are the same but for their floating types
+
+
+@dataclass(frozen=True)
+class FactoredSums:
+    """ΦᵀΦ, Φᵀ1, AᵀΦ, Aᵀ1 and those of the objects, of Y = A S Bᵀ: O(p² + kp) memory, however many nodes.
+
+    Stands in for the observations of a `ClosedForm` whose coordinates are those of `coordinates`.
+
+    Attributes
+    ----------
+    rows, cols : FeatureSums
+        Over the conditioning nodes and the objects; the same object for a single domain.
+    S : ndarray of shape (k, l)
+        Relation between the factors, in double precision.
+    names : list or None
+        What the factors are, see `Factored`.
+    rest : float or None
+        Value between factors that S does not tell.
+    levels : tuple of float or None
+        Values of a taxonomy.
+    """
+
+    rows: FeatureSums
+    cols: FeatureSums
+    S: np.ndarray
+    names: list[Any] | None
+    rest: float | None
+    levels: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, rows: FeatureSums, cols: FeatureSums, observed: Factored) -> FactoredSums:
+        """Sums over nodes, with the relation between their factors."""
+        return cls(rows, cols, observed.S.astype(np.float64), observed.names, observed.rest, observed.levels)
+
+    @property
+    def one_domain(self) -> bool:
+        """Objects are the conditioning nodes."""
+        return self.cols is self.rows
+
+    def joined(self, other: FactoredSums) -> FactoredSums:
+        """Sums over the nodes of both, every pair of which is known through the factors."""
+        if self.one_domain != other.one_domain or len(self.rows.factors) != len(other.rows.factors):
+            raise ValueError(
+                "X must be a graph like the ones before: one domain or two, with factors B of the objects or without"
+            )
+        names, S, places = _match(self, other)
+        by_rows = [places] if self.names is not None else [np.arange(S.shape[0])]
+        by_cols = [places] if self.names is not None else [np.arange(S.shape[1])]
+        if self.one_domain:
+            both = by_rows + by_cols if len(self.rows.factors) == 2 else by_rows
+            rows = cols = self.rows.joined(other.rows, both, list(S.shape)[: len(both)])
+        else:
+            rows = self.rows.joined(other.rows, by_rows, S.shape[:1])
+            cols = self.cols.joined(other.cols, by_cols, S.shape[1:])
+        return FactoredSums(rows, cols, S, names, self.rest, self.levels)
+
+    # In the place of observations
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of conditioning nodes and of objects."""
+        return round(self.rows.total), round(self.cols.total)
+
+    def reduced(self, rows: Any, cols: Any) -> np.ndarray:
+        """ΦᵀYΦ' = (AᵀΦ)ᵀ S (BᵀΦ')."""
+        return through(self.rows.factors[0], self.S, self.cols.factors[-1])
+
+    def reduced_sums(self, rows: Any) -> np.ndarray:
+        """ΦᵀY1 = (AᵀΦ)ᵀ S Bᵀ1."""
+        return through(self.rows.factors[0], self.S, self.cols.counts[-1])
+
+    def between_classes(self) -> Factored | None:
+        """The relation of at most two nodes of each class: all that can be told of its values. None: no classes."""
+        if self.names is None or self.levels is not None or not self.one_domain or len(self.rows.factors) > 1:
+            return None
+        members = np.repeat(np.arange(len(self.names)), np.minimum(np.rint(self.rows.counts[0]), 2).astype(np.intp))
+        A = class_members(members, len(self.names), self.S.dtype)
+        return Factored(A, self.S, A, self.names, self.rest)
+
+
+def sums_over(
+    features: tuple[FeatureMap, FeatureMap], first: Nodes, second: Nodes, observed: Factored, constant: bool
+) -> FactoredSums:
+    """Sums over conditioning nodes and objects and their relation: a pass over the features of each."""
+    sides = [(features[0], first), (features[1], second)][: 1 if second is first else 2]
+    sums = []
+    for (one, nodes), factors in zip(sides, observed.factors_of(second is first), strict=False):
+        rows = FeatureRows(one, nodes, constant)
+        sums.append(FeatureSums(rows.shape[1], [A.shape[1] for A in factors]))
+        add_rows(sums[-1], rows, None, factors)
+    return FactoredSums.of(sums[0], sums[-1], observed)
+
+
+def _match(old: FactoredSums, new: FactoredSums) -> tuple[list[Any] | None, np.ndarray, np.ndarray]:
+    """Names and S of two sets of factors together, and where the new ones are among them."""
+    if old.names is None or new.names is None:
+        if (
+            old.names is not new.names
+            or old.S.shape != new.S.shape
+            or not np.allclose(old.S, new.S, rtol=ROUNDED, atol=0)
+        ):
+            raise ValueError(
+                "X must have the relation S between factors that the nodes before had, with as many of both"
+            )
+        return None, old.S, np.arange(0)
+    _check_kind(old, new)
+    place = {name: position for position, name in enumerate(old.names)}
+    places = np.array([place.setdefault(name, len(place)) for name in new.names], dtype=np.intp)
+    names, k = list(place), len(old.names)
+    S = np.full((len(names), len(names)), np.nan if old.rest is None else old.rest)
+    S[:k, :k] = old.S
+    known = np.zeros(S.shape, dtype=bool)
+    known[:k, :k] = True
+    here = np.ix_(places, places)
+    differs = np.argwhere(known[here] & ~np.isclose(S[here], new.S, rtol=ROUNDED, atol=0))
+    if old.rest != new.rest or len(differs):
+        pair = [new.names[i] for i in differs[0]] if len(differs) else []
+        which = f", but that of {pair[0]!r} and {pair[1]!r} is another" if pair else ""
+        raise ValueError(f"X must have the similarity of classes that the nodes before had{which}")
+    S[here] = new.S
+    unknown = np.argwhere(np.isnan(S))
+    if len(unknown):
+        one, other = (names[i] for i in unknown[0])
+        raise ValueError(
+            f"the similarity of classes {one!r} and {other!r}, which are not in one block of nodes, is not known: make "
+            "every graph with the whole similarity, RelationGraph.from_classes(X, labels, similarity, classes=...)"
+        )
+    return names, S, places
+
+
+def _check_kind(old: FactoredSums, new: FactoredSums) -> None:
+    """Refuse another kind of classes than before, which no name that occurs in both would tell."""
+    kinds = [_kind(sums.levels) for sums in (old, new)]
+    if kinds[0] != kinds[1]:
+        raise ValueError(f"X must have the kind of classes that the nodes before had, {kinds[0]}, got {kinds[1]}")
+    if old.levels is not None and not np.allclose(old.levels, new.levels or (), rtol=ROUNDED, atol=0):
+        raise ValueError(
+            f"X must have the similarity of shared levels that the nodes before had, {old.levels}, got {new.levels}"
+        )
+    types = [{_type(name) for name in sums.names or []} for sums in (old, new)]
+    if types[0] and types[1] and not types[0] & types[1]:
+        told = [" and ".join(sorted(one)) for one in types]
+        raise ValueError(f"X must have names of classes like those of the nodes before, {told[0]}, got {told[1]}")
+
+
+def _kind(levels: tuple[float, ...] | None) -> str:
+    return "classes of one level" if levels is None else f"a taxonomy of {len(levels) - 1} level(s)"
+
+
+def _type(name: Any) -> str:
+    if isinstance(name, tuple):
+        return _type(name[0]) if name else "root"
+    return "number" if isinstance(name, int | float) else type(name).__name__
