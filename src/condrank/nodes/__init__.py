@@ -1,17 +1,29 @@
-"""From nodes to coordinates z(v): exact kernels and explicit features, behind one small protocol."""
+"""From nodes to coordinates z(v): exact kernels, explicit features and approximations, behind one small protocol."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from condrank.distributed import is_dask
+from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.exact import ExactKernel
 from condrank.nodes.features import ExplicitFeatures
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
 
-__all__ = ["Coordinates", "ExactKernel", "ExplicitFeatures", "NodeKernel", "Nodes", "fit_coordinates"]
+__all__ = [
+    "ApproximateKernel",
+    "Approximation",
+    "Coordinates",
+    "ExactKernel",
+    "ExplicitFeatures",
+    "NodeKernel",
+    "Nodes",
+    "fit_coordinates",
+]
 
 
 class Coordinates(Protocol):
@@ -51,6 +63,10 @@ class Coordinates(Protocol):
         """MᵀG for a (p, k) array, where Z = basis @ M."""
         ...
 
+    def factor_sums(self, A: Any) -> np.ndarray:
+        """Aᵀ basis (k, p) for a factor matrix A (n, k) of the training nodes."""
+        ...
+
     def training(self) -> np.ndarray:
         """Z, the coordinates of the training nodes, (n, r)."""
         ...
@@ -73,9 +89,25 @@ class Coordinates(Protocol):
 
 
 def fit_coordinates(
-    kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None
+    kernel: NodeKernel,
+    nodes: Nodes,
+    clip: bool = False,
+    weights: np.ndarray | None = None,
+    approximation: Approximation | None = None,
+    factors: Sequence[Any] = (),
 ) -> Coordinates:
-    """Explicit features where the kernel has fewer of them than there are nodes, the exact kernel otherwise."""
+    """Explicit features where the kernel has fewer of them than there are nodes, the exact kernel otherwise.
+
+    An approximation takes the place of either where it has fewer coordinates. ``factors`` of the nodes are those
+    whose sums over the basis will be asked for: over explicit features they are made in the same pass.
+    """
+    if is_dask(nodes.base):
+        from condrank.distributed.rows import fit_distributed
+
+        return fit_distributed(kernel, nodes, weights, approximation, factors)
+    m = None if approximation is None else approximation.size(kernel, nodes)
+    if approximation is not None and m is not None:
+        return ApproximateKernel(kernel, nodes, weights, approximation.fit(kernel, nodes, m, clip), factors)
     if ExplicitFeatures.applies(kernel, nodes):
-        return ExplicitFeatures(kernel, nodes, weights)
+        return ExplicitFeatures(kernel, nodes, weights, factors=factors)
     return ExactKernel(kernel, nodes, clip, weights)

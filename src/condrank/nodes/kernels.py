@@ -58,6 +58,7 @@ class NodeKernel:
             K = pairwise_kernels(X, X_other, metric=cast(Any, metric), **self.params)
         else:
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+            settings = {name: value for name, value in settings.items() if value is not None}  # chi2 takes no None
             K = pairwise_kernels(X, X_other, metric=metric, filter_params=True, **settings)
         K = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=X.dtype)
         if self.constant:

@@ -11,7 +11,7 @@ from condrank.nodes.store import Nodes, same_values
 
 # Most features, in numbers, to copy at a time: 64 MiB in double precision.
 COPIED = 1 << 23
-LOADED = "; a ranker that was loaded from a file cannot look up subgraphs of the graph it was trained in"
+LOADED = " (if the ranker was loaded from a file, subgraphs of the graph it was trained in are not known to it)"
 
 
 class NodeSimilarity:

@@ -1,0 +1,93 @@
+"""Approximate kernels: which coordinates stand for those of the exact kernel, how many, and over what features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from condrank.nodes.feature_maps import FeatureMap, FeatureRows
+from condrank.nodes.features import ExplicitFeatures
+from condrank.nodes.fourier import FourierFeatures
+from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.nystroem import NystroemFeatures
+from condrank.nodes.spectrum import count_components
+from condrank.nodes.store import Nodes, same_values
+
+APPROXIMATIONS = ("nystroem", "fourier")
+# The most components that n_components="auto" asks for, and the nodes it looks at.
+AUTO_MOST, AUTO_SAMPLE = 2000, 1000
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """How a kernel is to be approximated; two are equal that differ in their seed and λ only.
+
+    Attributes
+    ----------
+    n_components : int or "auto"
+        Number of landmarks or of Fourier features; "auto": as many as λ lets be seen, told from a sample of the nodes
+        (`condrank.suggest_components`), at most 2,000.
+    name : {"nystroem", "fourier"}
+        Kind of features.
+    landmarks : {"uniform", "kmeans", "pivoted"}
+        Landmarks of Nyström's.
+    seed : int
+        For what is drawn.
+    alpha : float, optional
+        λ, for "auto".
+    """
+
+    n_components: int | str
+    name: str = "nystroem"
+    landmarks: str = "uniform"
+    seed: int = field(default=0, compare=False)
+    alpha: float | None = field(default=None, compare=False)
+
+    def size(self, kernel: NodeKernel, nodes: Nodes) -> int | None:
+        """Number of components for some nodes; None where exact coordinates are no more than that."""
+        exact = nodes.base.shape[1] if ExplicitFeatures.applies(kernel, nodes) else len(nodes)
+        m = self.n_components
+        if isinstance(m, str):
+            m = count_components(replace(kernel, constant=False), nodes, 1.0, self.alpha, AUTO_SAMPLE)
+            m = min(m, AUTO_MOST)
+        return m if m < exact else None
+
+    def fit(self, kernel: NodeKernel, nodes: Nodes, m: int, clip: bool) -> FeatureMap:
+        """Features of m components, from training nodes."""
+        if self.name == "fourier":
+            return FourierFeatures.fit(kernel, nodes, m, self.seed)
+        return NystroemFeatures.fit(kernel, nodes, m, self.landmarks, self.seed, clip)
+
+    def described(self, kernel: NodeKernel, m: int) -> str:
+        """For people: "200 Nyström coordinates of the rbf kernel, uniform landmarks"."""
+        if self.name == "fourier":
+            return f"{m} random Fourier features of the {kernel.label} kernel"
+        return f"{m} Nyström coordinates of the {kernel.label} kernel, {self.landmarks} landmarks"
+
+
+class ApproximateKernel(ExplicitFeatures):
+    """Coordinates of an approximate kernel: explicit features, that for a precomputed kernel are told from its columns.
+
+    Parameters are those of `ExplicitFeatures`.
+    """
+
+    def _rows(self, nodes: Nodes) -> Any:
+        if not self.kernel.is_precomputed or same_values(nodes.base, self.nodes.base):
+            return super()._rows(nodes)
+        given = nodes.base.shape[1]
+        if given != self.n_nodes:
+            raise ValueError(
+                f"the given nodes must have {self.n_nodes} columns, kernel values against the training nodes, "
+                f"got {given}"
+            )
+        features: Any = self.features
+        return FeatureRows(replace(features, landmarks=self.landmark_places()), nodes, self.kernel.constant)
+
+    def landmark_places(self) -> np.ndarray:
+        """Which of the training nodes are the landmarks of a precomputed kernel."""
+        features: Any = self.features
+        positions = self.nodes.positions
+        order = np.argsort(positions)
+        return order[np.searchsorted(positions, features.landmarks, sorter=order)]

@@ -1,0 +1,95 @@
+"""Nyström features φ(v) = K_mm^(-½) k_m(v): the kernel of all nodes, told from its values against m landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from condrank._dense import dense
+from condrank.nodes.exact import first_positive, noise_level, spectrum
+from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.landmarks import check_landmarks, choose_nodes, means
+from condrank.nodes.similarity import check_symmetric
+from condrank.nodes.store import Nodes
+
+
+@dataclass(frozen=True)
+class NystroemFeatures:
+    """Features with φ(v)ᵀφ(v') = k_m(v)ᵀ K_mm⁺ k_m(v'), which is k(v, v') wherever v or v' is a landmark.
+
+    Attributes
+    ----------
+    kernel : NodeKernel
+        The node kernel; a constant that it adds is no part of φ.
+    landmarks : array or sparse array of shape (m, d), or ndarray of int of shape (m,)
+        Weighted features of the landmarks; for kernel "precomputed" their columns.
+    whitening : ndarray of shape (m, r)
+        K_mm^(-½) without the eigenvalues that are rounding noise.
+    """
+
+    kernel: NodeKernel
+    landmarks: Any
+    whitening: np.ndarray
+
+    @classmethod
+    def fit(
+        cls, kernel: NodeKernel, nodes: Nodes, m: int, landmarks: str, seed: int, clip: bool = False
+    ) -> NystroemFeatures:
+        """Choose m landmarks among the nodes, or (k-means) near them. O(m³) beside the choice.
+
+        Parameters
+        ----------
+        kernel : NodeKernel
+            The node kernel.
+        nodes : Nodes of length n
+            Training nodes, features or (kernel "precomputed") a kernel matrix.
+        m : int
+            Number of landmarks, at most n.
+        landmarks : {"uniform", "kmeans", "pivoted"}
+            How they are chosen.
+        seed : int
+            For the choice.
+        clip : bool
+            Drop the negative part of an indefinite kernel instead of refusing it.
+        """
+        check_landmarks(landmarks, kernel, nodes)
+        plain, rng = replace(kernel, constant=False), np.random.default_rng(seed)
+        if landmarks == "kmeans":
+            points: Any = means(kernel, nodes, m, rng)
+        else:
+            chosen = nodes.take(choose_nodes(landmarks, plain, nodes, m, rng))
+            points = chosen.positions if kernel.is_precomputed else kernel.weighted(chosen.rows)
+        if kernel.is_precomputed:
+            K = np.array(nodes.base[np.ix_(points, points)])
+        else:
+            K = replace(plain, weights=None)(*_twice(points.astype(np.float64), callable(kernel.name)))
+        if kernel.is_precomputed or callable(kernel.name):
+            check_symmetric(K, kernel)
+        sigma, Q = spectrum(K)
+        first = first_positive(sigma, kernel, clip)
+        # Kernel values of other nodes come in the nodes' precision: below its noise nothing can be told from them.
+        first = max(first, int(np.searchsorted(sigma, noise_level(float(sigma[-1]), nodes.dtype), side="right")))
+        return cls(kernel, points, (Q[:, first:] / np.sqrt(sigma[first:])).astype(np.float64, copy=False))
+
+    @property
+    def n_features(self) -> int:
+        """r, the rank of the landmarks' kernel."""
+        return self.whitening.shape[1]
+
+    def __call__(self, X: Any) -> np.ndarray:
+        """Features (b, r) of a block of nodes, in their precision: b kernel rows and a product, O(bmd + bmr)."""
+        return self.values(X) @ self.whitening.astype(X.dtype, copy=False)
+
+    def values(self, X: Any) -> np.ndarray:
+        """Kernel values (b, m) of a block of nodes against the landmarks."""
+        if self.kernel.is_precomputed:
+            return dense(X[:, self.landmarks])
+        plain = replace(self.kernel, constant=False, weights=None)
+        return plain(self.kernel.weighted(X), self.landmarks)
+
+
+def _twice(points: Any, apart: bool) -> tuple[Any, Any]:
+    # scikit-learn mirrors one triangle of a callable's values on one array: two arrays show an asymmetric function.
+    return points, points.copy() if apart else None
