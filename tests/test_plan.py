@@ -120,10 +120,11 @@ def test_small_graphs_are_planned_without_a_look(monkeypatch):
     monkeypatch.setattr("condrank.solvers.plan.sampled_spectrum", look)
     for graph in (with_share(0.3, X[:60]), with_share(0.001), COMPLETE):
         ConditionalRanker(kernel="rbf").plan(graph)
-    for params in ({"solver": "primal"}, {"solver": "dual"}, {"clip": True}, {"kernel": "linear"}):
+    for params in ({"solver": "primal"}, {"clip": True}, {"kernel": "linear"}):
         ConditionalRanker(**{"kernel": "rbf", **params}).plan(with_share(0.3, RNG.normal(size=(300, 5))))
-    with pytest.raises(AssertionError, match="looked"):
-        ConditionalRanker(kernel="rbf").plan(with_share(0.3, RNG.normal(size=(300, 5))))
+    for solver in ("auto", "dual"):  # the latter for the rank of its preconditioner
+        with pytest.raises(AssertionError, match="looked"):
+            ConditionalRanker(kernel="rbf", solver=solver).plan(with_share(0.3, RNG.normal(size=(300, 5))))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +161,7 @@ def test_costs_grow_with_the_work():
         return ConditionalRanker(**{"kernel": "rbf", "solver": "primal", **params}).plan(graph)
 
     dense, few, fewer = planned(HALF), planned(with_share(0.02)), planned(with_share(0.005))
-    assert dense.memory > few.memory > fewer.memory
+    assert min(dense.memory, few.memory) > fewer.memory
     assert planned(with_share(0.02), solver="dual").flops > planned(with_share(0.005), solver="dual").flops
     assert dense.n_coordinates == N
     assert planned(HALF, kernel="linear").flops < dense.flops / 5
@@ -169,7 +170,7 @@ def test_costs_grow_with_the_work():
     assert small.flops < dense.flops / 5
     assert small.memory < dense.memory / 8
     single = planned(with_share(0.5, X.astype(np.float32)))
-    assert dense.memory / 2 < single.memory < dense.memory  # the list of pairs does not shrink
+    assert single.memory < dense.memory / 2  # it needs no copies in single precision
     early = {"solver": "early_stopping"}
     assert planned(COMPLETE, **early, max_iter=1000).flops > planned(COMPLETE, **early, max_iter=10).flops
 
@@ -178,19 +179,20 @@ def test_costs_grow_with_the_work():
 def test_memory_limits_what_is_fitted(solver, monkeypatch):
     ranker = ConditionalRanker("ordinary", "regression", solver=solver)
     needed = ranker.plan(HALF).memory
-    monkeypatch.setattr("condrank.solvers.plan.available_memory", lambda: needed - 1)
+    monkeypatch.setattr("condrank.solvers.available.available_memory", lambda: needed - 1)
     with pytest.raises(ValueError, match=r"this fit needs about .* are available"):
         ranker.fit(HALF)
-    monkeypatch.setattr("condrank.solvers.plan.available_memory", lambda: needed)
+    monkeypatch.setattr("condrank.solvers.available.available_memory", lambda: needed)
     ranker.fit(HALF)
 
 
 def test_explicit_refuses_large_systems(monkeypatch):
-    monkeypatch.setattr("condrank.solvers.plan.available_memory", lambda: None)
+    monkeypatch.setattr("condrank.solvers.available.available_memory", lambda: None)
     ranker = ConditionalRanker(kernel="rbf", solver="explicit")
-    assert ranker.plan(HALF).memory > MAX_BYTES
+    graph = with_share(0.5, RNG.normal(size=(250, 5)))
+    assert ranker.plan(graph).memory > MAX_BYTES
     with pytest.raises(ValueError, match=r"the explicit solver needs about .* GiB for a dense system over [\d,]+ "):
-        ranker.fit(HALF)
+        ranker.fit(graph)
 
 
 def test_plan_checks_parameters():

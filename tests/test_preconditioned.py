@@ -620,3 +620,26 @@ def test_parameters_are_checked(params, message):
 def test_a_graph_without_edges_is_refused(solver):
     with pytest.raises(ValueError, match="no observed edge"):
         fit(RelationGraph(X, np.full((N, N), np.nan)), solver=solver)
+
+
+@pytest.mark.parametrize(("relation", "sign"), [("symmetric", 1), ("reciprocal", -1)])
+@pytest.mark.parametrize("seed", [5, 7, 10])
+def test_small_lambda_stays_in_the_relation_and_converges(relation, sign, seed):
+    """Rounding errors outside of W = ±Wᵀ grew by orders of magnitude from one iteration to the next."""
+    rng = np.random.default_rng(seed)
+    nodes, new = rng.standard_normal((8, 3)), rng.standard_normal((3, 3))
+    nodes[1] = nodes[0]
+    sources, targets = rng.integers(0, 7, (2, 40))
+    labels = rng.integers(-2, 3, (8, 8)).astype(float)
+    labels = (labels + sign * labels.T)[sources, targets]
+    ranker = ConditionalRanker(relation, "ranking", 1e-7, "rbf", solver="primal", tol=1e-12, max_iter=3000)
+    ranker.fit(RelationGraph.from_edges(nodes, sources, targets, labels))
+    assert ranker.n_iter_ < 3000
+    np.testing.assert_array_equal(ranker.coef_, sign * ranker.coef_.T)
+
+    def K(one, other):
+        return reference.kernel_values("rbf", one, other)
+
+    options = {"relation": relation, "loss": "ranking", "K_queries": K(new, nodes), "K_objects": K(new, nodes)}
+    expected = reference.naive_scores(K(nodes, nodes), sources, targets, labels, 1e-7, **options)
+    np.testing.assert_allclose(ranker.predict(new, new), expected, atol=1e-5 * np.abs(expected).max())

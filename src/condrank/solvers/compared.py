@@ -117,6 +117,7 @@ class ComparedSystem(PrimalSystem):
         even = CompleteInverse(SYMMETRIC, "regression", self.rows, self.cols, alpha / density)
 
         def inverse(R: np.ndarray) -> np.ndarray:
-            return np.stack([skew(R[0]), *(even(block) for block in R[1:])]) / density
+            blocks = [RECIPROCAL.project(skew(R[0])), *(SYMMETRIC.project(even(block)) for block in R[1:])]
+            return np.stack(blocks) / density
 
         return inverse

@@ -109,6 +109,7 @@ def solve_dual(
     start: np.ndarray | None = None,
     watch: Watch | None = None,
     preconditioner: EdgePreconditioner | str | None = "auto",
+    rank: int | None = None,
 ) -> tuple[np.ndarray, Iterated]:
     """Edge coefficients a (n_pairs,) by conjugate gradients, and how they were reached.
 
@@ -130,10 +131,12 @@ def solve_dual(
         Called with the iteration's number and its a; True stops.
     preconditioner : EdgePreconditioner, "auto" or None
         "auto" builds one where it is expected to pay (`plan_preconditioner`).
+    rank : int, optional
+        Planned number of its features, which limits "auto".
     """
     precondition = None
     if preconditioner == "auto":
-        preconditioner = plan_preconditioner(system, alpha, tol).build()
+        preconditioner = plan_preconditioner(system, alpha, tol, rank=rank).build()
     if isinstance(preconditioner, EdgePreconditioner):
         precondition = preconditioner.at(alpha)
     elif preconditioner is not None:

@@ -29,6 +29,8 @@ class DualFit:
         The observed pairs.
     prior_weight, centre : float
         As for `condrank.solvers.preconditioned.PrimalSystem`.
+    rank : int, optional
+        Planned number of features of the preconditioner.
     """
 
     def __init__(
@@ -40,9 +42,10 @@ class DualFit:
         edges: Edges,
         prior_weight: float = 0.0,
         centre: float = 0.0,
+        rank: int | None = None,
     ):
         edges = edges.astype(rows.K.dtype)
-        self.rows, self.cols, self.edges = rows, cols, edges
+        self.rows, self.cols, self.edges, self.rank = rows, cols, edges, rank
         self.kernel = edge_kernel(name, rows.K, None if cols is rows else cols.K, edges)
         self.system = DualSystem(self.kernel, loss)
         self.labels = edges.values - edges.values.dtype.type(centre)
@@ -59,6 +62,7 @@ class DualFit:
             max_iter=iteration.max_iter,
             start=self._start(iteration.start),
             watch=iteration.watch,
+            rank=self.rank,
         )
         return Solution(a, found.n_iter, found.converged)
 

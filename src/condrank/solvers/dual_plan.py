@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker, n_eigenvectors
-from condrank.solvers.expected import Strengths, dual_steps, moment_steps
+from condrank.solvers.expected import Expected, Strengths, dual_steps, moment_steps
 from condrank.solvers.kronecker import AT_EDGES, TIMES, KroneckerEdges, loops_for
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ FIRST_LOOK, LOOK = 8, 10
 RANKS = (64, 128, 256, 512, 1024, 2048)
 # Fewest edges worth a thought.
 FEW_EDGES = 500
+# So many features take no memory to speak of.
+FEW_FEATURES = 256
 # Costs in multiplications of a dense matrix product (measured): one of a triangular solve and of an
 # orthogonalisation, an entry of Φ, and the fixed part of any step.
 SOLVE, QR, BUILD, CALL = 15, 10, 20, 5e7
@@ -55,19 +57,22 @@ class RankPlan:
         return EdgePreconditioner(self.system, self.spectrum, self.rank, self.alpha)
 
 
-def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6, builds: int = 1) -> RankPlan:
+def plan_preconditioner(
+    system: DualSystem, alpha: float, tol: float = 1e-6, builds: int = 1, rank: int | None = None
+) -> RankPlan:
     """Choose the number of features by the cost of building, applying and iterating, from the spectrum alone.
 
     Mean squares, then a few eigenvectors, settle what plain iterations solve at once (narrow kernels, large λ); for the
     others the eigenvectors cost O(n²k), less than an iteration or two. ``builds`` is how many times the
-    preconditioner will be built, for weights that change.
+    preconditioner will be built, for weights that change, and ``rank`` the number of features that memory was planned
+    for: no more are considered, unless they are few.
     """
     kernel, edges = system.kernel, system.edges
     if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
         return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
     step = kernel.cost + CALL
-    (n, m), k = edges.shape, n_eigenvectors(max(edges.shape))
-    look = LOOK * (2 * k * (n**2 + m**2 * (kernel.G is not kernel.K)) + QR * (n + m) * k**2 + CALL)
+    n, m = edges.shape
+    look = look_cost((n, m), kernel.G is not kernel.K)
     weights = system.weights.astype(np.float64)
     diagonal = float(weights @ kernel.diagonal()) / len(weights)
     square = float(weights.mean()) ** 2 * square_sum(kernel, 0.0)
@@ -81,13 +86,36 @@ def plan_preconditioner(system: DualSystem, alpha: float, tol: float = 1e-6, bui
         return RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
+    most = most if rank is None else min(most, max(rank, FEW_FEATURES))
     ranks = (0, *(t for t in RANKS if t <= most))
     iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
     k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
     costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
+    return RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
+
+
+def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
+    """What plain iterations have to cost before the eigenvectors for a preconditioner are worth computing."""
+    (n, m), k = shape, n_eigenvectors(max(shape))
+    return LOOK * (2.0 * k * (n**2 + m**2 * two_domains) + QR * (n + m) * k**2 + CALL)
+
+
+def cheapest_rank(ranks: tuple[int, ...], costs: np.ndarray) -> int:
+    """The number of features that costs least; 0 unless that promises enough."""
     best = int(np.argmin(costs))
-    rank = ranks[best] if costs[best] < MARGIN * costs[0] else 0
-    return RankPlan(system, spectrum, alpha, ranks, iterations, costs, rank)
+    return ranks[best] if costs[best] < MARGIN * costs[0] else 0
+
+
+def expected_rank(
+    shape: tuple[int, int], n_pairs: int, expected: Expected, product: float, tol: float, two_domains: bool, builds: int
+) -> int:
+    """The rank that `plan_preconditioner` will choose, nearly, where the kernels are known from a sample only."""
+    step, plain = product + CALL, float(expected.dual[0])
+    if n_pairs < FEW_EDGES or plain <= np.log(2 / tol) or plain * step < look_cost(shape, two_domains):
+        return 0
+    k = (n_eigenvectors(shape[0]) + n_eigenvectors(shape[1])) // 2
+    costs = rank_costs(shape, n_pairs, k, expected.ranks, expected.dual, step, builds=builds)
+    return cheapest_rank(expected.ranks, costs)
 
 
 def rank_costs(

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 # Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes: P⁻¹ costs O(n_pairs) for each.
 LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 600, 0.2
-# Entries of Φ held at a time.
-BLOCK = 1 << 22
+# Entries of Φ held at a time: 8 MiB in double precision.
+BLOCK = 1 << 20
 # Rounding errors of the Gram matrix, in units of its largest entry and the machine's precision.
 ROUNDING = 32
 
@@ -46,7 +46,7 @@ def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         sigma, Q = linalg.eigh(K, check_finite=False)
         sigma, Q = sigma[::-1][:k].clip(0), Q[:, ::-1][:, :k]
         return sigma, Q * np.sqrt(sigma)
-    sketch = np.random.default_rng(0).standard_normal((n, k + 8), dtype=np.float64).astype(K.dtype)
+    sketch = np.random.default_rng(0).standard_normal((n, k + 8), dtype=np.float64).astype(K.dtype, copy=False)
     Q = np.linalg.qr(K @ sketch).Q
     B = K @ Q
     inner, V = linalg.eigh(Q.T @ B, check_finite=False)

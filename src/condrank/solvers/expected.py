@@ -10,14 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
-from condrank.nodes import NodeKernel, Nodes
-from condrank.nodes.similarity import NodeSimilarity
 from condrank.relations import Relation
 
-# Share of the nodes looked at, the fewest and the most of them.
-SHARE, FEWEST, MOST = 0.25, 64, 200
 # Eigenvalues kept apart, and groups of the others: all products of two are formed.
 APART, POOLED = 24, 40
 # Iterations on W are about this factor times ½ log(2/tol) κ^(this power / 2) (fitted, docs/decisions.md).
@@ -35,29 +30,6 @@ class Strengths(NamedTuple):
     trace: float
     square: float
     missed: float = 0.0
-
-
-def sampled_spectrum(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
-    """Eigenvalues (n,), descending, that the kernel matrix of the nodes has, nearly, from a sample of them.
-
-    The i-th of a sample of m is about m μ_i + Σ_{j>i} μ_j: it grows with the sample but for what each node has of its
-    own, the mass of all that follow. Solved for μ, this gives the eigenvalues at any size. O(m³).
-    """
-    n = len(nodes)
-    m = min(n, max(FEWEST, min(MOST, int(SHARE * n))))
-    if m < n:
-        nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m]))
-    K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
-    sigma = linalg.eigvalsh(K, check_finite=False)[::-1].clip(0)
-    if m == n:
-        return sigma
-    grown, left = np.empty(n), float(np.trace(K)) / m
-    for i, value in enumerate(sigma):
-        mu = min(max(0.0, (float(value) - left) / (m - 1)), left)
-        left -= mu
-        grown[i] = n * mu + left
-    grown[m:] = max(0.0, n * float(np.trace(K)) / m - float(grown[:m].sum())) / (n - m)
-    return np.sort(grown)[::-1]
 
 
 def edge_strengths(relation: Relation, sigma: np.ndarray, tau: np.ndarray, k: tuple[int, int]) -> Strengths:

@@ -69,8 +69,8 @@ def solve_explicit(
     p, n_pairs = n_product_features(relation, Z.shape[1], Z_objects.shape[1]), edges.n_pairs
     if features == "auto":
         features = "product" if p <= n_pairs else "kernel"
-    size = p if features == "product" else n_pairs
-    _check_size(size, features, max_bytes)
+    needed = explicit_bytes(relation, Z.shape[1], Z_objects.shape[1], n_pairs, features)
+    _check_size(needed, p if features == "product" else n_pairs, features, max_bytes)
     examples = _Examples(loss, np.asarray(Z, np.float64), np.asarray(Z_objects, np.float64), edges)
     if features == "kernel":
         a = solve_positive(examples.kernel(relation), examples.y, alpha)
@@ -80,6 +80,7 @@ def solve_explicit(
         Phi = product_features(relation, starts, ends)
         G += Phi.T @ Phi
         rhs += Phi.T @ examples.y[block]
+        del Phi  # before the next block is made
     return weight_matrix(relation, solve_positive(G, rhs, alpha), Z.shape[1], Z_objects.shape[1])
 
 
@@ -111,10 +112,14 @@ class ExplicitSystem:
 
 
 def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, features: str = "auto") -> int:
-    """Bytes at the peak of `solve_explicit`: the system, a copy for its factors, and blocks."""
+    """Bytes at the peak of `solve_explicit`: the system, factorised in place, and blocks that it is made of."""
     p = n_product_features(relation, r, r_objects)
-    size = {"product": p, "kernel": n_pairs, "auto": min(p, n_pairs)}[features]
-    return _system_bytes(size)
+    if features == "product" or (features == "auto" and p <= n_pairs):
+        # Products of a block's features, which for W = ±Wᵀ are sums of two, each with its factors.
+        return 8 * (2 * p**2 + min(ENTRIES, n_pairs * p) * (4 if relation.sign else 1))
+    # Kernel values of both ends, or of all four combinations of them; coordinates of both ends of each edge.
+    both = 2 * n_pairs * (r + r_objects)
+    return 8 * (n_pairs**2 + min(ENTRIES, n_pairs**2) * (3 if relation.sign else 2) + both)
 
 
 def all_edges(relation: Observations, centre: float = 0.0) -> Edges:
@@ -231,12 +236,7 @@ def _basis(relation: Relation, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return one, other, np.where(one == other, 0.5, np.sqrt(0.5))
 
 
-def _system_bytes(size: int) -> int:
-    return 8 * (2 * size**2 + 4 * ENTRIES)
-
-
-def _check_size(size: int, features: str, max_bytes: int) -> None:
-    needed = _system_bytes(size)
+def _check_size(needed: int, size: int, features: str, max_bytes: int) -> None:
     if needed > max_bytes:
         what = "product features" if features == "product" else "observed edges"
         raise ValueError(

@@ -41,10 +41,13 @@ class DualLogistic(Newton):
         Of the nodes.
     edges : Edges
         Games, the labels being outcomes: 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
+    rank : int, optional
+        Planned number of features of the preconditioner.
     """
 
-    def __init__(self, rows: KernelValues, edges: Edges):
+    def __init__(self, rows: KernelValues, edges: Edges, rank: int | None = None):
         self.rows = self.cols = rows
+        self._planned = rank
         self.edges = one_way(edges).astype(rows.K.dtype)
         super().__init__(self.edges.weights, self.edges.values)
         self.kernel = KroneckerEdges(RECIPROCAL, rows.K, None, self.edges)
@@ -101,7 +104,7 @@ class DualLogistic(Newton):
     def _precondition(self, system: DualSystem, alpha: float) -> Operator | None:
         """P⁻¹ of the last step where the weights are nearly the same, else a new one; None where none pays."""
         if self._rank is None:
-            self._rank = plan_preconditioner(system, alpha, self._tol, builds=BUILDS)
+            self._rank = plan_preconditioner(system, alpha, self._tol, BUILDS, self._planned)
         if self._rank.spectrum is None or not self._rank.rank:
             return None
         last = self._preconditioner

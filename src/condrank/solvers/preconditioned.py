@@ -63,11 +63,13 @@ class PrimalSystem:
         dense: bool | None = None,
     ):
         self.relation, self.loss, self.rows, self.cols, self.edges = relation, loss, rows, cols, edges
-        self.Z = rows.training()
-        self.Z_objects = self.Z if cols is rows else cols.training()
         n, m = edges.shape
         self.density = float(edges.weights.sum(dtype=np.float64) / (n * m))
         self.dense = edges.n_pairs >= DENSE_FROM * n * m if dense is None else dense
+        # LAPACK's eigenvectors come by columns; sampled products read rows, and would copy them each time.
+        order = "K" if self.dense else "C"
+        self.Z = np.asarray(rows.training(), order=order)
+        self.Z_objects = self.Z if cols is rows else np.asarray(cols.training(), order=order)
         self.products = SampledProducts(edges.indptr, edges.indices, edges.shape)
         self.weights = edges.weights.astype(self.Z.dtype, copy=False)
         self.loss_operator = EdgeLoss(loss, edges, self.weights)
@@ -107,7 +109,8 @@ class PrimalSystem:
     def preconditioner(self, loss: str, alpha: float, density: float) -> Operator:
         """The inverse, were every pair observed with weight ``density``."""
         inverse = CompleteInverse(self.relation, loss, self.rows, self.cols, alpha / density)
-        return lambda R: inverse(R) / density
+        # Rounding errors outside of the relation's space would grow from one iteration to the next.
+        return lambda R: self.relation.project(inverse(R)) / density
 
     def solve(self, alpha: float, iteration: Iteration) -> Solution:
         """W for one λ > 0, to a relative residual of the iteration's tolerance."""

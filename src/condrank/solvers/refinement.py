@@ -55,10 +55,11 @@ def refined(
             stopped = watch is not None and watch(before + number, x + scale * step)
             return stopped
 
+        residual = residual / scale  # in the place of the one before, which is not needed any more
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = krylov(
                 rough,
-                residual / scale,
+                residual,
                 precondition=precondition,
                 tol=max(ROUND, 0.9 * goal / scale),
                 max_iter=min(max_iter - count, LONGEST),
@@ -68,6 +69,7 @@ def refined(
             residual = rhs - apply(candidate)
             size = float(np.linalg.norm(residual))
         count += found.n_iter
+        del found
         if not size <= max(LOST * scale, goal) and not stopped and count < max_iter:  # NaN is lost as well
             x = candidate if size < scale else x
             return _alone(apply, rhs, precondition, x, tol, max_iter, count, watch)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from condrank.compared_model import ComparedModel
+from condrank.distributed import is_dask
 from condrank.edge_model import EdgeModel
 from condrank.exceptions import RelationWarning
 from condrank.model import Model
 from condrank.nodes import Nodes, fit_coordinates
 from condrank.nodes.values import KernelValues
-from condrank.observations import Observations
+from condrank.observations import Factored, Observations
 from condrank.settings import Settings
 from condrank.solvers.closed_form import ClosedForm
 from condrank.solvers.compared import ComparedSystem
@@ -36,24 +37,31 @@ def make_system(
     second: Nodes,
     observed: Observations,
     coordinates: Any = None,
+    rank: int | None = None,
 ) -> System:
     """The system of a solver, for conditioning nodes, objects and the relation with a row for each of the former.
 
-    ``coordinates`` of both, where an earlier fit has made them.
+    ``coordinates`` of both, where an earlier fit has made them; ``rank`` of the dual's preconditioner, where planned.
     """
     if solver == "dual":
         rows, cols = coordinates or _kernel_values(settings, first, second)
         name = settings.pairwise_kernel or settings.relation.name
         edges = all_edges(observed)
-        return DualFit(name, settings.loss, rows, cols, edges, settings.prior_weight, settings.centre)
+        return DualFit(name, settings.loss, rows, cols, edges, settings.prior_weight, settings.centre, rank)
     if solver == "dual_newton":
         rows, _ = coordinates or _kernel_values(settings, first, second)
         edges = all_edges(observed)
-        return DualLogistic(rows, edges.with_values(outcomes(edges.values, settings.centre)))
+        return DualLogistic(rows, edges.with_values(outcomes(edges.values, settings.centre)), rank)
     if coordinates is None:
         weights = degree_weights(observed, first is second) if solver in ("primal", "newton") else (None, None)
-        rows = fit_coordinates(settings.kernel, first, settings.clip, weights[0])
-        cols = rows if second is first else fit_coordinates(settings.kernel, second, settings.clip, weights[1])
+        kernel, clip, approximation = settings.kernel, settings.clip, settings.approximation
+        factors = (), ()
+        if solver == "closed_form" and isinstance(observed, Factored):
+            factors = observed.factors_of(first is second)
+        rows = fit_coordinates(kernel, first, clip, weights[0], approximation, factors[0])
+        cols = rows
+        if second is not first:
+            cols = fit_coordinates(kernel, second, clip, weights[1], approximation, factors[1])
     else:
         rows, cols = coordinates
     relation, loss, prior_weight = settings.relation, settings.loss, settings.prior_weight
@@ -72,8 +80,17 @@ def make_system(
     elif solver == "closed_form" or (solver == "early_stopping" and observed.is_complete):
         system = ClosedForm(relation, loss, rows, cols, observed, prior_weight)
     else:
-        system = PrimalSystem(relation, loss, rows, cols, all_edges(observed), prior_weight, settings.centre)
+        system = _primal_system(settings, rows, cols, observed)
     return EarlyStopping(system, settings.method) if solver == "early_stopping" else system
+
+
+def _primal_system(settings: Settings, rows: Any, cols: Any, observed: Any) -> PrimalSystem:
+    options = settings.prior_weight, settings.centre
+    if is_dask(rows.nodes.base):
+        from condrank.distributed.system import DistributedSystem
+
+        return DistributedSystem(settings.relation, settings.loss, rows, cols, observed, *options)
+    return PrimalSystem(settings.relation, settings.loss, rows, cols, all_edges(observed), *options)
 
 
 def make_model(system: System, settings: Settings) -> Model | EdgeModel | ComparedModel:

@@ -1,0 +1,124 @@
+"""Bytes at the peak of iterations over the edges: node kernels, pattern and vectors of the pairs, preconditioner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from condrank.settings import Settings
+from condrank.solvers.edge_preconditioner import BLOCK, n_eigenvectors
+from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
+from condrank.solvers.sampled import GATHER
+
+
+@dataclass(frozen=True)
+class DualTask:
+    """A dual fit, by its sizes.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        n and m.
+    n_pairs : int
+        E, the observed pairs.
+    size : int
+        Bytes of a number.
+    two_domains : bool
+        The objects have a kernel of their own.
+    both_ways : float
+        Share of the pairs that are observed in both directions.
+    settings : Settings
+        Of the fit.
+    rank : int
+        Of the preconditioner; 0: none.
+    single : bool
+        Preconditioned iterations run in single precision.
+    """
+
+    shape: tuple[int, int]
+    n_pairs: int
+    size: int
+    two_domains: bool
+    both_ways: float
+    settings: Settings
+    rank: int
+    single: bool
+
+    @property
+    def kernels(self) -> int:
+        """Bytes of the node kernels."""
+        return self.size * self._kernel_entries
+
+    @property
+    def _kernel_entries(self) -> int:
+        return self.shape[0] ** 2 + self.shape[1] ** 2 * self.two_domains
+
+    def peak(self, newton: bool) -> int:
+        """Bytes at the peak."""
+        E, size, squares = self.n_pairs, self.size, self._kernel_entries
+        name = self.settings.pairwise_kernel
+        held = self.kernels
+        if newton:
+            # Both directions of a pair are one game: pairs, outcomes and weights of their own.
+            E = round(E * (1 - self.both_ways / 2))
+            held += (8 + 2 * size) * E
+        pattern, making, product = self._pattern(E, newton)
+        held += pattern + (size * squares if name == "poly2D" else 0)
+        vectors = 8 * E + 3 * size * E  # starting nodes, roots of the weights twice, labels
+        if newton:
+            # The kernel in single precision, and W, f, gradients and weights of a step.
+            single = 4 * squares * (size == 8) + 16 * E * (size == 8)
+            inner = 4
+            held += single + 8 * size * E
+            iterating = vectors // 2 + 6 * inner * E + max(inner * product, 0) + 4 * size * E
+            iterating = max(iterating, size * product)
+        elif self.rank and self.single:
+            # In single precision: kernels, the list of pairs, and what the system has of them.
+            held += 4 * squares + 32 * E
+            iterating = vectors + max(9 * size * E + 4 * product + 6 * size * E, 6 * size * E + size * product)
+        else:
+            iterating = vectors + 7 * size * E + max(size * product + size * E, 4 * size * E)
+        held_after = held + iterating
+        before = self.kernels + pattern + vectors
+        return int(
+            max(self.kernels + pattern + making, before + self._spectrum(newton), held_after + self._kept(newton))
+        )
+
+    def _pattern(self, E: int, newton: bool) -> tuple[int, int, int]:
+        """Bytes of the pattern, of making it, and entries that a product holds."""
+        (n, m), name = self.shape, self.settings.pairwise_kernel
+        signed = bool(self.settings.relation.sign) if name is None else name == "mlpk"
+        if name in ("linear", "ranking"):
+            return 0, 0, 2 * E
+        if name == "cartesian":
+            return 8 * E, 16 * E, 2 * E
+        folded = E if newton else round(E * (1 - self.both_ways / 2))
+        pairs, entries = (folded, 2 * folded) if signed else (E, E)
+        loops = loops_for("auto", pairs, min(n, m))
+        full_first, full_second = TIMES[loops] * entries >= n * m, AT_EDGES[loops] * pairs >= n * m
+        places = 8 * pairs * full_second + 8 * entries * full_first
+        product = 2 * n * m + 2 * E
+        if loops == "numpy" and not full_second:
+            product = n * m + 2 * E + 2 * min(GATHER, pairs * max(n, m))
+        if signed:
+            # Place and direction of each edge, pairs, and the entries of both directions with their pair and sign.
+            return 16 * E + 8 * pairs + 17 * entries + places, 16 * E + 40 * pairs + 24 * entries, product
+        return 8 * E + places, 24 * E, product
+
+    def _spectrum(self, newton: bool) -> int:
+        """Eigenvectors of the node kernels, and the features of a block of edges with their Gram matrix."""
+        if not self.rank:
+            return 0
+        k, t = n_eigenvectors(max(self.shape)), self.rank
+        # A Newton step is in single precision throughout.
+        vectors = (4 if newton else self.size) * max(self.shape) * k
+        rows = min(self.n_pairs, max(256, BLOCK // t))
+        features = (4 if newton else 8) * rows * (t + 3 * min(k, t))
+        gram = 3 * 8 * t**2
+        return max(5 * vectors, (2 if self.two_domains else 1) * vectors + features + gram + 32 * self.n_pairs)
+
+    def _kept(self, newton: bool) -> int:
+        """Bytes of the preconditioner that an iteration keeps."""
+        if not self.rank:
+            return 0
+        k = min(n_eigenvectors(max(self.shape)), self.rank)
+        return 2 * 8 * self.rank**2 + 3 * (4 if newton else self.size) * max(self.shape) * k
