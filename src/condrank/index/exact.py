@@ -1,0 +1,47 @@
+"""The best objects for each conditioning node, exactly: every object is scored, a block of scores at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from condrank.index.restrictions import Restriction
+from condrank.index.selection import Best
+
+
+def search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and scores (n, k), best first, ties by position; -1 and -∞ where fewer than k objects are left.
+
+    Parameters
+    ----------
+    scores : VectorScores or ModelScores
+        Of n conditioning nodes.
+    k : int
+        Places of the answer.
+    restriction : Restriction
+        Objects to leave out, or to look at.
+    """
+    if k == 0:
+        return np.zeros((len(scores), 0), dtype=np.intp), np.zeros((len(scores), 0), dtype=scores.shift.dtype)
+    best = None
+    for rows, start, block in scores.blocks(restriction.columns):
+        if best is None:
+            best = Best(len(scores), k, block.dtype)
+        restriction.bar(rows, start, block)
+        best.update(rows, start, block)
+    if best is None:
+        best = Best(len(scores), k, np.dtype(np.float64))
+    return finished(best.places, best.scores, scores.shift, restriction.columns)
+
+
+def finished(
+    places: np.ndarray, scores: np.ndarray, shift: np.ndarray, columns: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Positions and whole scores, sorted once more: a shift may round two scores to the same."""
+    if columns is not None:
+        places = np.where(places >= 0, columns[places] if len(columns) else -1, -1)
+    scores = scores + shift[:, None].astype(scores.dtype)
+    last = np.where(places >= 0, places, np.iinfo(np.intp).max)
+    order = np.lexsort((last, -scores), axis=1)
+    return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)

@@ -1,0 +1,315 @@
+"""An index: objects held once, ready to be ranked for any conditioning node."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from condrank.graph import RelationGraph
+from condrank.index.approximate import Graph, GraphSettings, search_graph
+from condrank.index.exact import search
+from condrank.index.growing import GrowingRows
+from condrank.index.names import Names, look_up
+from condrank.index.restrictions import Restriction, read_choice
+from condrank.index.vectors import InnerProducts, ModelScores, VectorScores
+from condrank.nodes import Nodes
+from condrank.ranking import Ranking
+from condrank.settings import check_count
+from condrank.tables.ids import Ids
+from condrank.validation import check_features, check_ids, positions
+
+
+@dataclass(frozen=True)
+class Held:
+    """The objects at one moment; whoever adds or removes some puts a new one in its place.
+
+    Attributes
+    ----------
+    objects : ndarray or sparse array of shape (n, p), or tuple of Nodes and None
+        Vectors; or what a model scores itself.
+    n : int
+        Positions given so far.
+    gone : ndarray of int
+        Removed positions, ascending.
+    ids : ndarray of shape (n,) or None
+        Names.
+    """
+
+    objects: Any
+    n: int
+    gone: np.ndarray
+    ids: np.ndarray | None
+
+
+class ObjectIndex:
+    """Objects of a fitted ranker, to be ranked for conditioning nodes again and again; made by ``ranker.index``.
+
+    Where the model's scores are inner products, the vector of every object is held once and an answer is one matrix
+    product with the vectors Wᵀz(v) of the conditioning nodes; otherwise objects are scored by the model itself, a block
+    at a time. Answers are those of ``ranker.rank``.
+
+    An object's position is its number in the order of adding. It stays the same when others are removed and is not
+    given again. Any number of threads may call `top` at a time, also while another adds or removes objects.
+
+    Attributes
+    ----------
+    kind : {"exact", "approximate"}
+        How objects are found.
+    ranker : Ranker
+        The ranker, as it was fitted when the index was made.
+    """
+
+    def __init__(self, ranker: Any, objects: Any, ids: Any, graph: GraphSettings | None):
+        self.ranker = copy.copy(ranker)  # fitting the ranker anew must not change what is indexed here
+        scorer = ranker._fitted()
+        nodes = _object_nodes(ranker, objects)
+        if nodes is None and not len(ranker._objects):
+            raise ValueError("objects must be given: this ranker does not keep its training objects")
+        names = (ranker._objects if nodes is None else nodes).ids if ids is None else ids
+        n = len(ranker._objects if nodes is None else nodes)
+        names = None if names is None else check_ids(names, n, "ids")
+        products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
+        if products is None:
+            if graph is not None:
+                raise ValueError(
+                    "kind='approximate' needs scores that are inner products; those of this ranker are not (compared "
+                    "features, dual solutions, and priors of kernels without explicit features); use kind='exact'"
+                )
+            held: Any = (nodes,)
+            _check_scored(scorer, nodes)
+        else:
+            held = products.of_objects(nodes)
+        self._set(products, Held(held, n, np.zeros(0, dtype=np.intp), names), None)
+        if graph is not None:
+            self._graph = Graph.fit(products, held, graph)
+            self._graph.add(0, held)
+
+    def _set(self, products: InnerProducts | None, held: Held, graph: Graph | None) -> None:
+        self._products, self._held, self._graph = products, held, graph
+        self._changing = threading.Lock()
+        self._rows = GrowingRows()
+        self._names = None if held.ids is None else Names(held.ids, held.gone)
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._changing:
+            graph = None if self._graph is None else self._graph.state()
+            return {"ranker": self.ranker, "products": self._products, "held": self._held, "graph": graph}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.ranker = state["ranker"]
+        graph = state["graph"]
+        self._set(state["products"], state["held"], None if graph is None else Graph(*graph))
+
+    @property
+    def kind(self) -> str:
+        """How objects are found."""
+        return "exact" if self._graph is None else "approximate"
+
+    def __len__(self) -> int:
+        return self._held.n - len(self._held.gone)
+
+    def __repr__(self) -> str:
+        return f"ObjectIndex({len(self):,} objects, {self.kind})"
+
+    def top(
+        self, queries: Any = None, k: int = 10, *, ids: Any = None, exclude: Any = None, candidates: Any = None
+    ) -> Ranking:
+        """The k best objects for each conditioning node, best first; equal scores are ordered by position.
+
+        Parameters
+        ----------
+        queries : array-like of shape (n_queries, n_features), or RelationGraph
+            Conditioning nodes, as for ``ranker.predict``.
+        k : int
+            Places of an answer, cut to the number of objects that some conditioning node may have.
+        ids : sequence, optional
+            Instead of queries: conditioning nodes of training, by id, or by position where they have no ids.
+        exclude, candidates : sequence, or sequence of n_queries sequences, optional
+            Objects to leave out, and the only ones to look at, for all conditioning nodes or for each: by id, or by
+            position where the objects have no ids. Excluding an id that is not there, or an object that was removed,
+            is no error; a position that was never given is one. Candidates are always ranked exactly.
+
+        Returns
+        -------
+        Ranking
+            Where fewer than k objects are left for a conditioning node and others have more, its last places have
+            index -1, score -∞ and (``ids`` is then an array of objects) id None.
+        """
+        k = check_count("k", k)
+        held, nodes = self._held, self._queries(queries, ids)
+        restriction, each = self._restriction(held, len(nodes), exclude, candidates)
+        k = min(k, held.n - len(held.gone))
+        scores = self._scores(nodes, held)
+        if each is not None:
+            places, values = self._for_each(scores, k, restriction, each)
+        elif restriction.columns is None and self._graph is not None:
+            places, values = search_graph(self._graph, scores, k, restriction)
+        else:
+            places, values = search(scores, k, restriction)
+        return _ranking(places, values, held.ids, nodes.ids)
+
+    def recall(self, queries: Any = None, k: int = 10, *, ids: Any = None) -> float:
+        """Share of the exact k best objects that `top` finds, over all conditioning nodes given."""
+        held, nodes = self._held, self._queries(queries, ids)
+        k = min(check_count("k", k), held.n - len(held.gone))
+        if self._graph is None:
+            return 1.0
+        scores, restriction = self._scores(nodes, held), Restriction.of(held.gone, None, None)
+        exact, _ = search(scores, k, restriction)
+        found, _ = search_graph(self._graph, scores, k, restriction)
+        return sum(len(np.intersect1d(*pair)) for pair in zip(exact, found, strict=True)) / max(1, exact.size)
+
+    def add(self, objects: Any, ids: Any = None) -> np.ndarray:
+        """Add objects, found by every `top` that begins afterwards; an id may be given again once it was removed.
+
+        Parameters
+        ----------
+        objects : array-like of shape (n_objects, n_features)
+            As for ``ranker.predict``.
+        ids : sequence, optional
+            Their names; needed where the others have names.
+
+        Returns
+        -------
+        ndarray of int
+            Their positions.
+        """
+        nodes = Nodes(check_features(objects, "objects"))
+        with self._changing:
+            held = self._held
+            if (ids is None) != (self._names is None):
+                need = "have no ids: leave ids out" if ids is not None else "have ids: pass some for the new ones too"
+                raise ValueError(f"the objects of the index {need}")
+            new = None if self._names is None else self._names.check_new(ids, len(nodes))
+            if self._products is None:
+                _check_scored(self.ranker._fitted(), nodes)
+                joined: Any = (*held.objects, nodes)
+            else:
+                vectors = self._products.of_objects(nodes)
+                joined = self._rows.joined(held.objects, vectors)
+                if self._graph is not None:
+                    self._graph.add(held.n, vectors)
+            n = held.n + len(nodes)
+            if self._names is not None and new is not None:
+                self._names.add(new)
+            self._held = Held(joined, n, held.gone, None if self._names is None else self._names.ids)
+            return np.arange(held.n, n)
+
+    def remove(self, ids: Any) -> None:
+        """Remove objects by id, or by position where they have no ids; no `top` that begins afterwards finds them.
+
+        All of them or, where one is not there, none. Their vectors stay in memory until a new index is made.
+        """
+        with self._changing:
+            held = self._held
+            common, each = read_choice(ids, 0, "ids", look_up(self._names, held.n, held.gone, "ids", strict=True))
+            if common is None or each is not None:
+                raise ValueError(f"ids must be a flat sequence of objects, got {ids!r}")
+            if self._names is not None:
+                self._names.remove(common)
+            self._held = replace(held, gone=np.union1d(held.gone, common))
+
+    def save(self, path: Any) -> None:
+        """Write the index, with its ranker, to one file of plain arrays; the old file or the new one is there.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; in a folder (one that exists, or with a trailing slash) ``index.safetensors``.
+        """
+        from condrank.index.storing import save_index
+
+        save_index(self, path)
+
+    @classmethod
+    def load(cls, path: Any, mmap: bool = False) -> ObjectIndex:
+        """The index that was saved; a ValueError tells of truncated, damaged and newer files.
+
+        Parameters
+        ----------
+        path : path-like
+            File or folder, as given to `save`.
+        mmap : bool
+            Read arrays only when they are used; their checksums are then not compared (that of a graph is).
+        """
+        from condrank.index.storing import load_index
+
+        return load_index(cls, path, mmap)
+
+    def _queries(self, queries: Any, ids: Any) -> Nodes:
+        if (queries is None) == (ids is None):
+            raise ValueError("pass conditioning nodes either as queries or, those of training, by ids")
+        if isinstance(queries, RelationGraph):
+            return self.ranker._pair(queries, None)[0]
+        if queries is not None:
+            return Nodes(check_features(queries, "queries"))
+        rows = getattr(self.ranker._fitted(), "rows", None)
+        if rows is None:
+            raise ValueError(f"ids: a {type(self.ranker).__name__} does not keep its conditioning nodes; pass queries")
+        return rows.nodes.take(positions(ids, rows.nodes, "ids", self._trained_on))
+
+    @cached_property
+    def _trained_on(self) -> Ids | None:
+        """Ids of the conditioning nodes of training, looked through once."""
+        ids = self.ranker._fitted().rows.nodes.ids
+        return None if ids is None else Ids(ids)
+
+    def _scores(self, nodes: Nodes, held: Held) -> VectorScores | ModelScores:
+        if self._products is None:
+            return ModelScores(self.ranker._fitted(), nodes, held.objects, len(self.ranker._objects))
+        return VectorScores(*self._products.of_queries(nodes, held.objects.dtype), held.objects)
+
+    def _restriction(
+        self, held: Held, n_queries: int, exclude: Any, candidates: Any
+    ) -> tuple[Restriction, list[np.ndarray] | None]:
+        """What is left out, and the candidates of each conditioning node where they have their own."""
+        there = self._names, held.n, held.gone
+        excluded = read_choice(exclude, n_queries, "exclude", look_up(*there, "exclude", strict=False))
+        restriction = Restriction.of(held.gone, *excluded)
+        common, each = read_choice(candidates, n_queries, "candidates", look_up(*there, "candidates", strict=True))
+        return restriction if common is None else restriction.among(common), each
+
+    def _for_each(
+        self, scores: Any, k: int, restriction: Restriction, each: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Every conditioning node with candidates of its own."""
+        found = []
+        for row, columns in enumerate(each):
+            one = np.array([row])
+            found.append(search(scores.take(one), k, restriction.take(one).among(columns)))
+        places, values = zip(*found, strict=True) if found else (np.zeros((0, k), dtype=np.intp), np.zeros((0, k)))
+        return np.concatenate(places), np.concatenate(values)
+
+
+def _object_nodes(ranker: Any, objects: Any) -> Nodes | None:
+    """Objects as nodes; None: those of training."""
+    if objects is None:
+        return None
+    if isinstance(objects, RelationGraph):
+        return ranker._pair(objects, None)[1]
+    return Nodes(check_features(objects, "objects"))
+
+
+def _check_scored(scorer: Any, nodes: Nodes | None) -> None:
+    """Refuse objects that the model cannot score, such as new ones for a kernel that knows training nodes only."""
+    if nodes is not None:
+        next(iter(scorer.blocks(None, nodes.block(slice(1)))))
+
+
+def _ranking(places: np.ndarray, values: np.ndarray, ids: np.ndarray | None, query_ids: np.ndarray | None) -> Ranking:
+    """As wide as the longest answer."""
+    width = int((places >= 0).sum(axis=1).max(initial=0)) if len(places) else places.shape[1]
+    places, values = places[:, :width], values[:, :width]
+    if ids is None:
+        return Ranking(places, values, None, query_ids)
+    missing = places < 0
+    names = ids[np.where(missing, 0, places)] if len(ids) else np.empty(places.shape, dtype=ids.dtype)
+    if missing.any():
+        names = names.astype(object)
+        names[missing] = None
+    return Ranking(places, values, names, query_ids)

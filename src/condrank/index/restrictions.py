@@ -1,0 +1,116 @@
+"""Which objects each conditioning node may have: those that are there, less the excluded, or some candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Places = np.ndarray
+LookUp = Callable[[np.ndarray], Places]
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """What a search leaves out.
+
+    Attributes
+    ----------
+    gone : ndarray of int
+        Positions, ascending, that no conditioning node may have.
+    rows, barred : ndarray of int
+        Pairs of a conditioning node and a position that it may not have, by ascending position.
+    columns : ndarray of int or None
+        Positions, ascending, of the only objects to look at; None: all.
+    """
+
+    gone: np.ndarray
+    rows: np.ndarray
+    barred: np.ndarray
+    columns: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, gone: np.ndarray, common: Places | None, each: list[Places] | None) -> Restriction:
+        """Objects that are gone, and those excluded for all conditioning nodes, or for each."""
+        if common is not None:
+            gone = np.union1d(gone, common)
+        each = each or []
+        rows = np.repeat(np.arange(len(each)), [len(one) for one in each])
+        barred = np.concatenate([np.zeros(0, dtype=np.intp), *each])
+        order = np.argsort(barred, kind="stable")
+        return cls(gone, rows[order], barred[order])
+
+    def among(self, columns: Places) -> Restriction:
+        """The same with only some objects to look at; positions become places among these."""
+        columns = np.setdiff1d(columns, self.gone)
+        places = np.searchsorted(columns, self.barred)
+        there = np.flatnonzero(places < len(columns))
+        there = there[columns[places[there]] == self.barred[there]]
+        return Restriction(np.zeros(0, dtype=np.intp), self.rows[there], places[there], columns)
+
+    def take(self, rows: np.ndarray) -> Restriction:
+        """That of some conditioning nodes, each named once, which are numbered anew."""
+        number = np.full(1 + max(int(self.rows.max(initial=0)), int(rows.max(initial=0))), -1)
+        number[rows] = np.arange(len(rows))
+        kept = number[self.rows] >= 0
+        return Restriction(self.gone, number[self.rows[kept]], self.barred[kept], self.columns)
+
+    def most_barred(self) -> int:
+        """Most objects barred for one conditioning node."""
+        return int(np.bincount(self.rows).max(initial=0))
+
+    def allows(self, places: np.ndarray) -> np.ndarray:
+        """Which of the places (n, k) found, -1 for none, their conditioning nodes may have."""
+        allowed = (places >= 0) & ~np.isin(places, self.gone)
+        if len(self.rows):
+            span = 1 + max(int(self.barred.max()), int(places.max(initial=0)))
+            pairs = np.arange(len(places))[:, None] * span + places
+            allowed &= ~np.isin(pairs, self.rows * span + self.barred)
+        return allowed
+
+    def bar(self, rows: slice, start: int, scores: np.ndarray) -> None:
+        """-∞ in a block of scores for what is left out."""
+        stop = start + scores.shape[1]
+        low, high = np.searchsorted(self.gone, (start, stop))
+        if high > low:
+            scores[:, self.gone[low:high] - start] = -np.inf
+        low, high = np.searchsorted(self.barred, (start, stop))
+        if high > low:
+            row, column = self.rows[low:high], self.barred[low:high]
+            mine = (row >= rows.start) & (row < rows.stop)
+            scores[row[mine] - rows.start, column[mine] - start] = -np.inf
+
+
+def read_choice(given: Any, n_queries: int, name: str, look_up: LookUp) -> tuple[Places | None, list[Places] | None]:
+    """Positions of objects named for all conditioning nodes together, or for each of them.
+
+    A flat sequence is for all; a sequence of sequences, or a two-dimensional array, has one entry a conditioning node.
+    """
+    if given is None:
+        return None, None
+    if isinstance(given, str | bytes) or not np.iterable(given):
+        raise ValueError(f"{name} must be a sequence of objects, or one for each conditioning node, got {given!r}")
+    given = given if isinstance(given, np.ndarray) else list(given)
+    nested = [isinstance(one, list | tuple | set | frozenset | np.ndarray) for one in given]
+    if not any(nested):
+        return _places(given, name, look_up), None
+    if not all(nested):
+        raise ValueError(f"{name} must name single objects, or one sequence for each conditioning node, not both")
+    if len(given) != n_queries:
+        raise ValueError(f"{name} must have one sequence for each of the {n_queries} queries, got {len(given)}")
+    return None, [_places(one, name, look_up) for one in given]
+
+
+def _places(given: Any, name: str, look_up: LookUp) -> Places:
+    given = given if isinstance(given, np.ndarray) else list(given)
+    named = np.asarray(given, dtype=object) if _mixed(given) else np.asarray(given)
+    if named.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional for a conditioning node, got shape {named.shape}")
+    return np.unique(look_up(named)) if len(named) else np.zeros(0, dtype=np.intp)
+
+
+def _mixed(given: Any) -> bool:
+    """Ids of several types, which an array of one type would turn into strings."""
+    return not isinstance(given, np.ndarray) and len({type(one) for one in given}) > 1

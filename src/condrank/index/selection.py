@@ -1,0 +1,71 @@
+"""The best objects of each conditioning node so far, kept while blocks of scores come and go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condrank._blocks import in_threads, row_blocks
+from condrank.ranking import top_indices
+
+PARTS = 4  # parts that the rows of a large block are cut into
+THREADED = 2**19  # scores of a block from which on its rows are shared out to threads
+
+
+class Best:
+    """The k best objects of n conditioning nodes, best first, ties by position; -1 and -∞ where there are fewer.
+
+    A block whose largest score is no better than the k-th best so far, which is most of the blocks of a long list,
+    costs one pass over it and nothing else: of m objects in blocks, about k ln(m/k) a row are ever looked at again.
+
+    Parameters
+    ----------
+    n, k : int
+        Conditioning nodes, and places for each.
+    dtype : dtype
+        Of the scores.
+    """
+
+    def __init__(self, n: int, k: int, dtype: np.dtype):
+        self.scores = np.full((n, k), -np.inf, dtype=dtype)
+        self.places = np.full((n, k), -1, dtype=np.intp)
+
+    def update(self, rows: slice, start: int, scores: np.ndarray) -> None:
+        """Take in scores of some rows for the objects from ``start`` on; blocks of a row come in ascending order."""
+        if scores.size < THREADED:
+            self._merge(rows, start, scores)
+            return
+        parts = list(row_blocks(len(scores), 1, budget=max(1, -(-len(scores) // PARTS))))
+        first = rows.start
+        wheres = [slice(first + part.start, first + part.stop) for part in parts]
+        in_threads(lambda where, part: self._merge(where, start, scores[part]), wheres, parts)
+
+    def _merge(self, rows: slice, start: int, scores: np.ndarray) -> None:
+        last = self.scores[rows, -1]
+        chosen = np.flatnonzero(scores.max(axis=1) > last)
+        if len(chosen) == 0:
+            return
+        if len(chosen) < len(scores):
+            scores, last = scores[chosen], last[chosen]
+        k, where = self.scores.shape[1], rows.start + chosen
+        # Blocks come in the order of positions: who equals the last place comes too late.
+        better = np.flatnonzero(scores > last[:, None])  # of one dimension, where NumPy skips what is False
+        if len(better) > 4 * k * len(chosen):
+            self._merge_rows(where, start, scores)
+            return
+        labels, columns = np.divmod(better, scores.shape[1])
+        labels = np.concatenate([np.repeat(np.arange(len(chosen)), k), labels])
+        values = np.concatenate([self.scores[where].ravel(), np.take(scores, better)])
+        places = np.concatenate([self.places[where].ravel(), columns + start])
+        order = np.lexsort((-values, labels))  # stable: of equal scores the earlier place comes first
+        ahead = np.searchsorted(labels[order], np.arange(len(chosen)))[:, None] + np.arange(k)
+        self.scores[where], self.places[where] = values[order][ahead], places[order][ahead]
+
+    def _merge_rows(self, where: np.ndarray, start: int, scores: np.ndarray) -> None:
+        """Of a block with much to take, as the first is: its own best first."""
+        k = self.scores.shape[1]
+        best = top_indices(scores, k)
+        values = np.concatenate([self.scores[where], np.take_along_axis(scores, best, axis=1)], axis=1)
+        places = np.concatenate([self.places[where], best + start], axis=1)
+        order = np.argsort(-values, axis=1, kind="stable")[:, :k]
+        self.scores[where] = np.take_along_axis(values, order, axis=1)
+        self.places[where] = np.take_along_axis(places, order, axis=1)

@@ -1,0 +1,186 @@
+"""A model as inner products: what is held of an object, and the vector of a conditioning node to multiply it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank._blocks import row_blocks
+from condrank._dense import dense
+from condrank.model import Model
+from condrank.nodes import ExplicitFeatures, Nodes
+from condrank.nodes.feature_maps import FeatureRows, LinearFeatures
+
+WIDTH = 2**11  # objects of a block: with 128 numbers each, 1 MiB in single precision
+NARROW = 2**17  # least scores of a block of few conditioning nodes
+SCORES = 2**22  # most scores of a block
+
+
+class InnerProducts:
+    """Vectors x(v') and q(v) with h(v, v') = q(v)ᵀx(v') + shift(v).
+
+    In coordinates x = z' and q = Wᵀz. Explicit features φ need no coordinates of the objects where these are not
+    shorter: with z = Vᵀφ, x = φ' and q = V Wᵀ Vᵀφ + τφ, which takes a similarity prior in as well; and the features of
+    a linear kernel are the node data itself, held uncopied, with feature weights moved to q and the constant to the
+    shift.
+
+    Parameters
+    ----------
+    model : Model
+        With a prior only if its objects have explicit features, see `applies`.
+    """
+
+    def __init__(self, model: Model):
+        self.model = model
+        cols: Any = model.cols
+        explicit = isinstance(cols, ExplicitFeatures)
+        self.in_features = explicit and (
+            bool(model.prior_weight) or sparse.issparse(cols.nodes.base) or cols.rotation.shape[1] == len(cols.rotation)
+        )
+        self.in_node_data = self.in_features and type(cols.features) is LinearFeatures
+
+    @staticmethod
+    def applies(scorer: Any) -> bool:
+        """Scores are inner products of a conditioning node's vector and an object's."""
+        return isinstance(scorer, Model) and (not scorer.prior_weight or isinstance(scorer.cols, ExplicitFeatures))
+
+    @property
+    def length(self) -> int:
+        """p, the length of a vector."""
+        cols: Any = self.model.cols
+        if not self.in_features:
+            return self.model.W.shape[1]
+        return len(cols.rotation) - (self.in_node_data and cols.kernel.constant)
+
+    def of_objects(self, nodes: Nodes | None) -> Any:
+        """x (m, p) of objects, of the training objects by default; in blocks, as kernel values may be much larger."""
+        cols: Any = self.model.cols
+        if self.in_features:
+            chosen: Nodes = cols.nodes if nodes is None else nodes
+            if not self.in_node_data:
+                return self._features(chosen)
+            expected, given = cols.nodes.base.shape[1], chosen.base.shape[1]
+            if given != expected:
+                raise ValueError(f"objects must have {expected} features, as the training objects have, got {given}")
+            return chosen.rows if sparse.issparse(chosen.base) else np.asarray(chosen.rows)
+        if nodes is None:
+            return np.asarray(cols.training())  # gathered, where they are distributed
+        explicit = isinstance(cols, ExplicitFeatures)
+        out: Any = None
+        for block in row_blocks(len(nodes), len(cols.rotation) if explicit else cols.n_nodes):
+            part = cols.transform(nodes.block(block))
+            out = np.empty((len(nodes), part.shape[1]), dtype=part.dtype) if out is None else out
+            out[block] = part
+        return out
+
+    def of_queries(self, nodes: Nodes, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q (n, p) and shift (n,) of conditioning nodes, in the floating type of the objects."""
+        features = self._features(nodes) if self.model.prior_weight else None
+        Q, shift = self._of_coordinates(self.model.rows.transform(nodes), features)
+        return np.ascontiguousarray(Q, dtype=dtype), shift.astype(dtype)
+
+    def typical_queries(self) -> np.ndarray:
+        """Vectors (r, p) with the second moments of the training nodes' q, known from ZᵀZ = diag(σ) alone."""
+        rows: Any = self.model.rows
+        Z = np.diag(np.sqrt(rows.sigma / rows.n_nodes)).astype(np.float64)
+        return self._of_coordinates(Z, Z @ rows.rotation.T if self.model.prior_weight else None)[0]
+
+    def _of_coordinates(self, Z: np.ndarray, features: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q and shift of coordinates, and of features where there is a prior."""
+        model, cols = self.model, self.model.cols
+        Q = Z @ model.W
+        shift = np.full(len(Z), 0.0 if model.logistic else model.offset)
+        if self.in_features:
+            assert isinstance(cols, ExplicitFeatures)
+            Q = Q @ cols.rotation.T
+            if features is not None:
+                Q += model.prior_weight * dense(features)
+            if self.in_node_data:
+                Q, shift = (Q[:, :-1], shift + Q[:, -1]) if cols.kernel.constant else (Q, shift)
+                Q = Q if cols.kernel.weights is None else Q * np.asarray(cols.kernel.weights)
+        return Q, shift
+
+    def _features(self, nodes: Nodes) -> Any:
+        cols: Any = self.model.cols
+        rows = cols._rows(nodes)
+        rows = rows.part(slice(0, len(nodes))) if isinstance(rows, FeatureRows) else rows
+        return rows if sparse.issparse(rows) else np.asarray(rows)
+
+
+class VectorScores:
+    """Scores of held vectors X (m, p) for query vectors Q (n, p), up to each query's shift."""
+
+    def __init__(self, Q: np.ndarray, shift: np.ndarray, X: Any):
+        self.Q, self.shift, self.X = Q, shift, X
+
+    def __len__(self) -> int:
+        return len(self.Q)
+
+    def take(self, rows: Any) -> VectorScores:
+        """Those of some of the conditioning nodes."""
+        return VectorScores(self.Q[rows], self.shift[rows], self.X)
+
+    def blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
+        """Rows, first column and scores of blocks of all objects or some; a block is overwritten by the next one.
+
+        The products of a large block run in BLAS's threads. O(nmp) in all.
+        """
+        m = self.X.shape[0] if columns is None else len(columns)
+        width = max(WIDTH, min(m, NARROW // max(1, len(self.Q))))
+        room = np.empty(min(SCORES, max(1, len(self.Q)) * width), dtype=self.X.dtype)
+        for block in row_blocks(m, 1, budget=width):
+            X = self.X[block] if columns is None else self.X[columns[block]]
+            for rows in row_blocks(len(self.Q), width, budget=SCORES):
+                shape = rows.stop - rows.start, X.shape[0]
+                scores = room[: shape[0] * shape[1]].reshape(shape)
+                if sparse.issparse(X):
+                    scores[:] = (X @ self.Q[rows].T).T
+                else:
+                    np.matmul(self.Q[rows], X.T, out=scores)
+                yield rows, block.start, scores
+
+
+class ModelScores:
+    """Scores by a model itself, for those that are no inner products, up to nothing.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model.
+    queries : Nodes
+        Conditioning nodes.
+    parts : tuple of Nodes or None
+        Objects; None are the training objects, which some models know by their place only.
+    n_training : int
+        Number of training objects.
+    """
+
+    def __init__(self, scorer: Any, queries: Nodes, parts: tuple[Nodes | None, ...], n_training: int):
+        self.scorer, self.queries, self.parts, self.n_training = scorer, queries, parts, n_training
+        self.shift = np.zeros(len(queries))
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def take(self, rows: Any) -> ModelScores:
+        """Those of some of the conditioning nodes."""
+        chosen = np.arange(len(self))[rows]
+        return ModelScores(self.scorer, self.queries.take(chosen), self.parts, self.n_training)
+
+    def blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
+        """As `VectorScores.blocks`, in blocks of objects small enough that their kernel values stay small."""
+        first = start = 0
+        for part in self.parts:
+            m = self.n_training if part is None else len(part)
+            chosen = np.arange(m) if columns is None else columns[(columns >= first) & (columns < first + m)] - first
+            if part is None and len(chosen):
+                for rows, scores in self.scorer.blocks(self.queries, None):
+                    yield rows, start, scores[:, chosen]
+            elif part is not None:
+                for block in row_blocks(len(chosen), self.n_training, budget=4 * SCORES):
+                    for rows, scores in self.scorer.blocks(self.queries, part.take(chosen[block])):
+                        yield rows, start + block.start, np.array(scores)
+            first, start = first + m, start + len(chosen)
