@@ -1,0 +1,233 @@
+"""What a worker does with edges: bring together those of a run of nodes, tell of them, and multiply over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask.sizeof import sizeof
+
+from condrank.distributed.agreement import Agreement, Range
+from condrank.distributed.cluster import one_thread
+from condrank.distributed.rows import block_features
+from condrank.nodes.feature_maps import FeatureMap
+from condrank.observations.edges import Edges
+from condrank.relations import ORDINARY
+from condrank.solvers.preconditioned import PrimalSystem
+
+# Nodes are sorted, not marked, where fewer than one in this many occurs.
+SPARSE = 16
+# Starting nodes, ending nodes, labels and weights (None: 1) of some edges.
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+
+
+@dataclass(frozen=True)
+class EdgePartition:
+    """Edges that start within a run of nodes, both ends numbered among the nodes that occur.
+
+    Attributes
+    ----------
+    edges : Edges of shape (k, l)
+        Repeated edges merged.
+    rows, cols : ndarray of int of shapes (k,) and (l,), ascending
+        Which nodes the k rows and the l columns are.
+    """
+
+    edges: Edges
+    rows: np.ndarray
+    cols: np.ndarray
+
+    @classmethod
+    def merged(cls, pieces: Sequence[Columns]) -> EdgePartition:
+        """From pieces of all parts of the edge list."""
+        sources = np.concatenate([piece[0] for piece in pieces])
+        targets = np.concatenate([piece[1] for piece in pieces])
+        values = np.concatenate([piece[2] for piece in pieces])
+        given = [piece[3] for piece in pieces if piece[3] is not None]  # of all pieces or of none
+        weights = np.concatenate(given) if given else None
+        rows, sources = _numbered(sources)
+        cols, targets = _numbered(targets)
+        return cls(Edges(sources, targets, values, weights, (len(rows), len(cols))), rows, cols)
+
+    def ending_within(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Starting nodes, ending nodes and labels of the edges that end within a run of nodes."""
+        targets = self.cols[self.edges.indices]
+        chosen = (start <= targets) & (targets < stop)
+        return self.rows[self.edges.sources[chosen]], targets[chosen], self.edges.values[chosen]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a set of merged edges.
+
+    Attributes
+    ----------
+    n_pairs, n_loops : int
+        Distinct pairs, and those of a node with itself.
+    weight : float
+        Sum of the weights.
+    labels : Range
+        Of the labels.
+    rows, cols : (ndarray of int, ndarray of int)
+        Nodes that have edges, ascending, and their number of distinct pairs.
+    """
+
+    n_pairs: int
+    n_loops: int
+    weight: float
+    labels: Range
+    rows: tuple[np.ndarray, np.ndarray]
+    cols: tuple[np.ndarray, np.ndarray]
+
+    @classmethod
+    def of(cls, partition: EdgePartition) -> Facts:
+        """Of one partition."""
+        edges = partition.edges
+        loops = int(np.count_nonzero(partition.rows[edges.sources] == partition.cols[edges.indices]))
+        outgoing, incoming = edges.degrees()
+        weight = float(edges.weights.sum(dtype=np.float64))
+        both = (partition.rows, outgoing), (partition.cols, incoming)
+        return cls(edges.n_pairs, loops, weight, Range.of(edges.values), *both)
+
+    @staticmethod
+    def joined(parts: Sequence[Facts]) -> Facts:
+        """Of all partitions together."""
+        return Facts(
+            sum(part.n_pairs for part in parts),
+            sum(part.n_loops for part in parts),
+            sum(part.weight for part in parts),
+            Range.joined([part.labels for part in parts]),
+            _counts([part.rows for part in parts]),
+            _counts([part.cols for part in parts]),
+        )
+
+
+# Dask takes an object that it does not know for a few bytes, and would send partitions from one worker to another.
+
+
+@sizeof.register(EdgePartition)
+def partition_size(partition: EdgePartition) -> int:
+    """Bytes of a partition's edges."""
+    return partition.edges.nbytes + partition.rows.nbytes + partition.cols.nbytes
+
+
+@sizeof.register(PrimalSystem)
+def system_size(system: PrimalSystem) -> int:
+    """Bytes of a partition's edges and of the features of their nodes."""
+    return system.edges.nbytes + system.weights.nbytes + system.Z.nbytes + system.Z_objects.nbytes
+
+
+class GivenRows:
+    """Coordinates that are at hand, for a `PrimalSystem` over them."""
+
+    def __init__(self, Z: np.ndarray):
+        self.Z = Z
+
+    def training(self) -> np.ndarray:
+        """Z, (n, r)."""
+        return self.Z
+
+
+def counted(columns: Columns, shape: tuple[int, int], n_bins: int) -> tuple[int, np.ndarray, np.ndarray]:
+    """Number of edges, and how many start and how many end in each of some runs of nodes."""
+    seen = slice(None) if columns[3] is None else columns[3] > 0
+    bins = [bin_of(end[seen], n, n_bins) for end, n in zip(columns[:2], shape, strict=True)]
+    counts = [np.bincount(one, minlength=min(n, n_bins)) for one, n in zip(bins, shape, strict=True)]
+    return len(bins[0]), counts[0], counts[1]
+
+
+def bin_of(nodes: np.ndarray, n: int, n_bins: int) -> np.ndarray:
+    """Which of the runs that n nodes are cut into; a run k starts at the first node i with i·n_bins // n = k."""
+    return nodes * min(n, n_bins) // n
+
+
+def split(columns: Columns, bounds: np.ndarray) -> list[Columns]:
+    """The edges of a part by the run of nodes that they start in; runs start at ``bounds``."""
+    run = np.searchsorted(bounds[1:], columns[0], side="right")
+    if len(bounds) < 2**16:
+        run = run.astype(np.uint16)  # sorted in linear time
+    order = np.argsort(run, kind="stable")
+    places = np.searchsorted(run[order], np.arange(len(bounds)))
+    pieces = []
+    for k in range(len(bounds) - 1):
+        chosen = order[places[k] : places[k + 1]]
+        source, target, value, weight = (None if column is None else column[chosen] for column in columns)
+        pieces.append((source, target, value, weight))
+    return pieces
+
+
+def compared(
+    one: tuple[np.ndarray, np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray, np.ndarray], n: int
+) -> Agreement:
+    """How labels of edges from one run of nodes to another agree with those of the edges back."""
+    key, turned = one[0] * n + one[1], other[1] * n + other[0]
+    _, here, there = np.intersect1d(key, turned, assume_unique=True, return_indices=True)
+    return Agreement.of(one[2][here], other[2][there], one[0][here] == one[1][here])
+
+
+def wanted(nodes: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Places within a block of rows of the nodes (ascending) that are in it."""
+    return nodes[slice(*np.searchsorted(nodes, (start, stop)))] - start
+
+
+def system_of(
+    partition: EdgePartition,
+    rows: Sequence[np.ndarray],
+    cols: Sequence[np.ndarray],
+    maps: tuple[FeatureMap, FeatureMap],
+    constant: bool,
+    options: tuple[str, float, float, str],
+) -> PrimalSystem:
+    """The partition's share of the system, over features before their rotation.
+
+    Parameters
+    ----------
+    partition : EdgePartition
+        Its edges.
+    rows, cols : list of ndarray
+        Node data of its rows and of its columns, in pieces.
+    maps : (FeatureMap, FeatureMap)
+        Features of both.
+    constant : bool
+        Append a constant feature.
+    options : (str, float, float, str)
+        Loss, weight of the prior, centre of the labels, and loops of the products.
+    """
+    loss, prior_weight, centre, backend = options
+    left: Any = GivenRows(block_features(np.concatenate(rows), maps[0], constant))
+    right: Any = GivenRows(block_features(np.concatenate(cols), maps[1], constant))
+    with one_thread():
+        system = PrimalSystem(ORDINARY, loss, left, right, partition.edges, prior_weight, centre)
+    system.products.backend = backend
+    return system
+
+
+def right_hand_side(system: PrimalSystem) -> np.ndarray:
+    """Φᵀ L(Y) Φ' over the partition's edges."""
+    return system.rhs.astype(np.float64, copy=False)
+
+
+def product(system: PrimalSystem, W: np.ndarray) -> np.ndarray:
+    """Φᵀ L(Φ W Φ'ᵀ) Φ' over the partition's edges."""
+    with one_thread():
+        return system.apply(W, 0.0).astype(np.float64, copy=False)
+
+
+def _numbered(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that occur, ascending, and which of them each is; by marks where that is cheaper than sorting."""
+    first, last = (int(nodes.min()), int(nodes.max())) if len(nodes) else (0, 0)
+    if last - first > SPARSE * len(nodes):
+        return np.unique(nodes, return_inverse=True)
+    nodes = nodes - first
+    seen = np.zeros(last - first + 1, dtype=bool)
+    seen[nodes] = True
+    number = np.cumsum(seen) - 1
+    return first + np.flatnonzero(seen), number[nodes]
+
+
+def _counts(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    nodes, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    counts = np.bincount(place, weights=np.concatenate([part[1] for part in parts]), minlength=len(nodes))
+    return nodes, counts.astype(np.int64)

@@ -1,0 +1,102 @@
+"""The system of a distributed edge list: sums over its edges from the cluster, the r×r solve on the client."""
+
+from __future__ import annotations
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+
+from condrank.distributed.cluster import persist, preferably_at, shared, total
+from condrank.distributed.edges import DistributedEdges
+from condrank.distributed.partition import product, right_hand_side, system_of, wanted
+from condrank.distributed.rows import DistributedFeatures, blocks_of, bounds_of
+from condrank.relations import Relation
+from condrank.solvers.krylov import krylov
+from condrank.solvers.preconditioned import PrimalSystem
+from condrank.solvers.sampled import NUMBA_WORK
+from condrank.solvers.solution import Iteration, Solution
+
+
+class DistributedSystem(PrimalSystem):
+    """The system of an incomplete graph whose edges are in partitions: a product is a sum over them.
+
+    Every partition keeps its edges and the features of the nodes that they touch, before their rotation V: a product is
+    Vᵀ [Σ Φᵀ L(Φ (V W Vᵀ) Φᵀ) Φ] V + λW, where the sum is the cluster's. An iteration sends p×p numbers out and back.
+
+    Parameters
+    ----------
+    relation, loss, prior_weight, centre
+        As for `PrimalSystem`.
+    rows, cols : DistributedFeatures
+        Of the conditioning nodes and of the objects.
+    edges : DistributedEdges of shape (n, m)
+        The observed pairs.
+    """
+
+    def __init__(
+        self,
+        relation: Relation,
+        loss: str,
+        rows: DistributedFeatures,
+        cols: DistributedFeatures,
+        edges: DistributedEdges,
+        prior_weight: float = 0.0,
+        centre: float = 0.0,
+    ):
+        self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
+        n, m = edges.shape
+        self.density = edges.facts.weight / (n * m)
+        # A partition may be too small to be worth compiled loops by itself, but is multiplied in every iteration.
+        backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_WORK else "auto"
+        maps, options = shared((rows.features, cols.features)), (loss, prior_weight, centre, backend)
+        blocks = [list(zip(bounds_of(X), blocks_of(X), strict=True)) for X in (rows.nodes.rows, cols.nodes.rows)]
+        tasks = []
+        for number, (partition, run) in enumerate(zip(edges.partitions, edges.runs, strict=True)):
+            picked = [_picked(partition, "rows", blocks[0], run), _picked(partition, "cols", blocks[1], (0, m))]
+            with preferably_at(edges.place(number)):
+                tasks.append(delayed(system_of)(partition, *picked, maps, rows.kernel.constant, options))
+        self.partitions, self.places = persist(tasks), [edges.place(number) for number in range(len(tasks))]
+        self.rhs = self._rotated(total([delayed(right_hand_side)(one) for one in self.partitions]))
+
+    def _rotated(self, G: np.ndarray) -> np.ndarray:
+        """Π[VᵀGV']."""
+        return self.relation.project(np.ascontiguousarray(self.cols.rotate(self.rows.rotate(G).T).T))
+
+    def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
+        """Π[Zᵀ L_Ω(Z W Z'ᵀ) Z'] + λW."""
+        weights = self.rows.rotation @ W @ self.cols.rotation.T
+        given = shared(weights.astype(self.rows.nodes.dtype, copy=False))
+        tasks = []
+        for partition, place in zip(self.partitions, self.places, strict=True):
+            # A worker that has caught up would otherwise be sent another one's partition.
+            with preferably_at(place):
+                tasks.append(delayed(product)(partition, given))
+        out = self._rotated(total(tasks))
+        out += alpha * W
+        return out
+
+    def solve(self, alpha: float, iteration: Iteration) -> Solution:
+        """W for one λ > 0, to a relative residual of the iteration's tolerance. CG runs on the client, in double."""
+        dtype = self.rows.nodes.dtype
+        found = krylov(
+            lambda W: self.apply(W, alpha),
+            self.rhs,
+            precondition=self.preconditioner(self.loss, alpha, self.density),
+            start=None if iteration.start is None else iteration.start.astype(np.float64),
+            tol=max(iteration.tol, 20 * float(np.finfo(dtype).eps)),
+            max_iter=iteration.max_iter,
+            watch=iteration.watch,
+        )
+        return Solution(found.x.astype(dtype, copy=False), found.n_iter, found.converged)
+
+
+def _picked(
+    partition: Delayed, side: str, blocks: list[tuple[tuple[int, int], Delayed]], run: tuple[int, int]
+) -> list[Delayed]:
+    """Node data that a partition needs of each block that has nodes of a run: only those rows move."""
+    nodes = delayed(getattr)(partition, side)
+    pick = delayed(np.take)
+    return [
+        pick(X, delayed(wanted)(nodes, start, stop), axis=0)
+        for (start, stop), X in blocks
+        if start < run[1] and run[0] < stop
+    ]
