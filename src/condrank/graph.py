@@ -6,14 +6,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from condrank.distributed import is_dask
+from condrank.graph_making import MadeFrom, check_domains, observe
 from condrank.nodes.store import Nodes
-from condrank.observations import Complete, Edges, Factored, Observations
-from condrank.validation import check_features, check_ids, check_labels, check_node_data, choose, positions
+from condrank.observations import Complete, Edges, Observations
+from condrank.validation import choose
 
 
-class RelationGraph:
+class RelationGraph(MadeFrom):
     """Nodes with features, or a kernel between them, and the relation values observed between them.
 
     An edge (v, v') starts at its conditioning node v (row) and ends at an object v' (column). The graph is immutable;
@@ -67,8 +68,8 @@ class RelationGraph:
     ):
         if unstored not in ("unobserved", "zero"):
             raise ValueError(f"unstored must be 'unobserved' or 'zero', got {unstored!r}")
-        nodes, others = _check_domains(X, objects, ids, object_ids)
-        self._set(nodes, others, _observe(Y, unstored, nodes.dtype), probabilities)
+        nodes, others = check_domains(X, objects, ids, object_ids, is_dask(Y))
+        self._set(nodes, others, observe(Y, unstored, nodes), probabilities)
 
     def _set(self, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
         if isinstance(relation, Edges) and relation.n_edges and relation.is_complete:
@@ -93,106 +94,6 @@ class RelationGraph:
     @classmethod
     def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
         return cls.__new__(cls)._set(nodes, others, relation, probabilities)
-
-    @classmethod
-    def from_edges(
-        cls,
-        X: Any,
-        sources: Any,
-        targets: Any,
-        values: Any,
-        weights: Any = None,
-        *,
-        objects: Any = None,
-        ids: Any = None,
-        object_ids: Any = None,
-        probabilities: bool | None = None,
-    ) -> RelationGraph:
-        """Graph from a list of edges; a pair may occur more than once.
-
-        Parameters
-        ----------
-        X, objects, ids, object_ids, probabilities
-            As for `RelationGraph`.
-        sources, targets : array-like of shape (n_edges,)
-            Starting and ending node of each edge: ids where the nodes have ids, otherwise positions.
-        values : array-like of shape (n_edges,)
-            Relation value of each edge.
-        weights : array-like of shape (n_edges,), optional
-            Weight ≥ 0 of each edge; 0 means not observed.
-        """
-        nodes, others = _check_domains(X, objects, ids, object_ids)
-        source, target = positions(sources, nodes, "sources"), positions(targets, others, "targets")
-        value = check_labels(np.asarray(values), "values", nodes.dtype)
-        weight = None if weights is None else check_labels(np.asarray(weights), "weights", nodes.dtype)
-        for name, column in (("targets", target), ("values", value), ("weights", weight)):
-            if column is not None and column.shape != source.shape:
-                raise ValueError(
-                    f"{name} must have one entry for each of the {len(source)} sources, got {column.shape}"
-                )
-        if np.isnan(value).any():
-            raise ValueError(f"values must not be NaN: edge {int(np.argmax(np.isnan(value)))} is; leave such edges out")
-        if weight is not None and not (weight >= 0).all():
-            edge = int(np.argmin(weight >= 0))
-            raise ValueError(f"weights must not be negative or NaN: edge {edge} has weight {weight[edge]}")
-        edges = Edges(source, target, value, weight, (len(nodes), len(others)))
-        return cls._of(nodes, others, edges, probabilities)
-
-    @classmethod
-    def from_classes(cls, X: Any, labels: Any, similarity: Any = None, *, ids: Any = None) -> RelationGraph:
-        """Complete graph whose relation follows from the nodes' classes; the n×n matrix is never built.
-
-        Parameters
-        ----------
-        X, ids
-            As for `RelationGraph`.
-        labels : array-like of shape (n_nodes,) or (n_nodes, n_levels)
-            Class of each node; or, for a taxonomy, its class on every level from the root down.
-        similarity : array-like, optional
-            (n_classes, n_classes), in sorted order of the classes: the relation between two classes; by default 1 for
-            the same class and 0 otherwise. For a taxonomy (n_levels + 1,): the relation's value for 0, 1, … leading
-            levels shared; by default that number.
-        """
-        nodes, _ = _check_domains(X, None, ids, None)
-        labels = np.asarray(labels)
-        if labels.ndim not in (1, 2) or len(labels) != len(nodes):
-            raise ValueError(
-                f"labels must have shape ({len(nodes)},) for classes or ({len(nodes)}, n_levels) for a taxonomy, "
-                f"got {labels.shape}"
-            )
-        make = Factored.from_classes if labels.ndim == 1 else Factored.from_taxonomy
-        return cls._of(nodes, nodes, make(labels, similarity, nodes.dtype), None)
-
-    @classmethod
-    def from_factors(
-        cls,
-        X: Any,
-        A: Any,
-        S: Any,
-        B: Any = None,
-        *,
-        objects: Any = None,
-        ids: Any = None,
-        object_ids: Any = None,
-    ) -> RelationGraph:
-        """Complete graph with the relation Y = A S Bᵀ, which is never built.
-
-        Parameters
-        ----------
-        X, objects, ids, object_ids
-            As for `RelationGraph`.
-        A, B : array-like or scipy sparse array of shapes (n_nodes, k) and (n_objects, l)
-            Factors of the conditioning nodes and of the objects; B is A by default.
-        S : array-like of shape (k, l)
-            Relation between the factors.
-        """
-        nodes, others = _check_domains(X, objects, ids, object_ids)
-        A = check_features(A, "A")
-        B = A if B is None else check_features(B, "B")
-        S = check_features(S.toarray() if sparse.issparse(S) else S, "S")
-        if S.shape != (A.shape[1], B.shape[1]):
-            raise ValueError(f"S must have shape {(A.shape[1], B.shape[1])} to fit A and B, got {S.shape}")
-        return cls._of(nodes, others, Factored(A, S, B), None)
 
     # Facts
 
@@ -304,41 +205,10 @@ class RelationGraph:
 
     def __repr__(self) -> str:
         size = f"{self.shape[0]} × {self.shape[1]} nodes" if self.is_two_domain else f"{self.n_nodes} nodes"
-        kind = "symmetric" if self.is_symmetric else "reciprocal" if self.is_reciprocal else "ordinary"
+        if is_dask(self.nodes.base):  # more is known only after sums over the cluster
+            return f"RelationGraph({size} in {self.nodes.base.numblocks[0]} blocks, {self.n_edges} edges, distributed)"
+        kind = "ordinary"
+        if not self.is_two_domain and self.relation.two_way:  # otherwise there is nothing to tell it by
+            kind = "symmetric" if self.is_symmetric else "reciprocal" if self.is_reciprocal else "ordinary"
         extent = "complete" if self.is_complete else f"density {self.density:.3g}"
         return f"RelationGraph({size}, {self.n_edges} edges, {extent}, {kind})"
-
-
-def _check_domains(X: Any, objects: Any, ids: Any, object_ids: Any) -> tuple[Nodes, Nodes]:
-    nodes = _check_nodes(X, ids, "X", "ids")
-    if objects is None:
-        if object_ids is not None:
-            raise ValueError("object_ids needs objects: a single-domain graph names its nodes by ids")
-        return nodes, nodes
-    return nodes, _check_nodes(objects, object_ids, "objects", "object_ids")
-
-
-def _check_nodes(X: Any, ids: Any, name: str, ids_name: str) -> Nodes:
-    base = check_node_data(X, name)
-    return Nodes(base, None, None if ids is None else check_ids(ids, base.shape[0], ids_name))
-
-
-def _observe(Y: Any, unstored: str, dtype: np.dtype) -> Observations:
-    """The form of observations that fits a label matrix."""
-    if sparse.issparse(Y):
-        Y = sparse.csr_array(Y)
-        if not Y.has_canonical_format:
-            Y = Y.copy()  # the entries may be the caller's
-            Y.sum_duplicates()
-        data = check_labels(Y.data, "Y", dtype)
-        if np.isnan(data).any():
-            raise ValueError("a sparse Y must not store NaN: leave entries that are not observed unstored")
-        Y = sparse.csr_array((data, Y.indices, Y.indptr), shape=Y.shape)
-        return Complete(Y) if unstored == "zero" else Edges.from_stored(Y)
-    if unstored != "unobserved":
-        raise ValueError("unstored='zero' is for a sparse Y; in a dense Y, NaN is unobserved and 0 is known to be zero")
-    Y = np.asarray(Y)
-    if Y.ndim != 2:
-        raise ValueError(f"Y must be two-dimensional (nodes × objects), got {Y.ndim} dimension(s)")
-    Y = check_labels(Y, "Y", dtype)
-    return Edges.from_holes(Y) if np.isnan(Y.sum()) and np.isnan(Y).any() else Complete(Y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +22,8 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     transformer : estimator
-        Any scikit-learn transformer of features; for nodes that are texts one of texts, such as ``TfidfVectorizer``.
+        Any scikit-learn transformer of features; for nodes that are texts one of texts, such as ``TfidfVectorizer``;
+        for nodes that are a table a `condrank.tables.TableEncoder`.
     object_transformer : estimator or "same", optional
         For the objects of a second domain: by default another ``transformer``, fitted on them; "same": the one that
         was fitted on the conditioning nodes (rows).
@@ -61,6 +63,9 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
         own = self.object_transformer
         if isinstance(own, str) and own != "same":
             raise ValueError(f"object_transformer must be a transformer, 'same' or None, got {own!r}")
+        check_transformer("transformer", self.transformer)
+        if own is not None and own != "same":
+            check_transformer("object_transformer", own)
         if not isinstance(X, RelationGraph):
             self.transformer_ = self.object_transformer_ = _fit(self.transformer, X)
             return self
@@ -87,6 +92,14 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
         return tags
 
 
+def check_transformer(name: str, given: Any) -> None:
+    """Refuse what cannot be fitted and transform."""
+    if isinstance(given, type):
+        raise ValueError(f"{name} must be a transformer, got the class {given.__name__}: write {given.__name__}()")
+    if not hasattr(given, "fit") or not hasattr(given, "transform"):
+        raise ValueError(f"{name} must be a transformer of scikit-learn, with fit and transform, got {given!r}")
+
+
 def _fit(transformer: Any, data: Any) -> Any:
     fresh: Any = clone(transformer)
     return fresh.fit(data)
@@ -94,7 +107,7 @@ def _fit(transformer: Any, data: Any) -> Any:
 
 def _data(nodes: Nodes) -> Any:
     """Rows as a transformer takes them: texts in one dimension."""
-    return nodes.rows[:, 0] if nodes.is_text else nodes.rows
+    return nodes.rows[:, 0] if nodes.is_raw and isinstance(nodes.base, np.ndarray) else nodes.rows
 
 
 def _transformed(nodes: Nodes, transformer: Any) -> Nodes:

@@ -7,11 +7,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank._blocks import row_blocks
 from condrank.nodes.store import Nodes
+from condrank.tables.ids import Ids, listed_ids
+from condrank.tables.table import Table
 
 
 def check_node_data(X: Any, name: str) -> Any:
-    """Features; or texts, one a node, as a column of objects that a `NodeTransformer` encodes."""
+    """Features; or what a `NodeTransformer` encodes: a table, or texts, one a node, as a column of objects."""
+    if isinstance(X, Table):
+        return X
     if not sparse.issparse(X):
         given = X if isinstance(X, list | tuple) else np.asarray(X).tolist() if np.ndim(X) == 1 else []
         if len(given) and all(isinstance(one, str) for one in given):
@@ -45,15 +50,20 @@ def _check_finite(X: Any, values: np.ndarray, name: str) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return
-    bad = ~np.isfinite(values)
-    if bad.any():
-        where = np.argwhere(bad)[0]
+    n_bad, first = 0, None
+    for rows in row_blocks(len(values), values[:1].size):
+        bad = ~np.isfinite(values[rows])
+        if first is None and bad.any():
+            first = np.argwhere(bad)[0]
+            first[0] += rows.start
+        n_bad += int(bad.sum())
+    if first is not None:
         if sparse.issparse(X):
             coo = X.tocoo()
-            where = (coo.row[where[0]], coo.col[where[0]])
-        row, col = int(where[0]), int(where[1])
+            first = (coo.row[first[0]], coo.col[first[0]])
+        row, col = int(first[0]), int(first[1])
         raise ValueError(
-            f"{name} must be finite: {int(bad.sum())} entries are NaN or infinite, the first in row {row}, "
+            f"{name} must be finite: {n_bad} entries are NaN or infinite, the first in row {row}, "
             f"column {col}; impute or drop them before"
         )
 
@@ -83,16 +93,15 @@ def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:
     return ids
 
 
-def positions(given: Any, nodes: Nodes, name: str) -> np.ndarray:
-    """Positions of nodes given by id (where nodes have ids) or by position."""
-    given = np.asarray(given)
+def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np.ndarray:
+    """Positions of nodes given by id (where nodes have ids, for many calls as ``ids``) or by position."""
+    given = np.asarray(listed_ids(given))
     if given.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {given.shape}")
     if len(given) == 0:
         return np.zeros(0, dtype=np.int64)
     if nodes.ids is not None:
-        place = {one: position for position, one in enumerate(nodes.ids.tolist())}
-        found = np.fromiter((place.get(one, -1) for one in given.tolist()), dtype=np.int64, count=len(given))
+        found = (ids or Ids(nodes.ids)).places(given, lambda position: f"{name}, position {position}")
         if (found < 0).any():
             edge = int(np.argmax(found < 0))
             raise ValueError(
@@ -109,6 +118,24 @@ def positions(given: Any, nodes: Nodes, name: str) -> np.ndarray:
         edge = int(np.argmax(wrong))
         raise ValueError(f"{name} must lie within 0..{len(nodes) - 1}, got {given[edge]} at position {edge}")
     return given.astype(np.int64, copy=False)
+
+
+def check_edges(
+    nodes: Nodes, others: Nodes, sources: Any, targets: Any, values: Any, weights: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Columns of an edge list: positions of starting and ending nodes, labels, and weights where there are some."""
+    source, target = positions(sources, nodes, "sources"), positions(targets, others, "targets")
+    value = check_labels(np.asarray(values), "values", nodes.dtype)
+    weight = None if weights is None else check_labels(np.asarray(weights), "weights", nodes.dtype)
+    for name, column in (("targets", target), ("values", value), ("weights", weight)):
+        if column is not None and column.shape != source.shape:
+            raise ValueError(f"{name} must have one entry for each of the {len(source)} sources, got {column.shape}")
+    if np.isnan(value).any():
+        raise ValueError(f"values must not be NaN: edge {int(np.argmax(np.isnan(value)))} is; leave such edges out")
+    if weight is not None and not (weight >= 0).all():
+        edge = int(np.argmin(weight >= 0))
+        raise ValueError(f"weights must not be negative or NaN: edge {edge} has weight {weight[edge]}")
+    return source, target, value, weight
 
 
 def choose(index: Any, nodes: Nodes) -> np.ndarray:

@@ -1,0 +1,216 @@
+"""Graphs from tables, kernels and networkx."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.graph import RelationGraph
+from condrank.nodes.store import Nodes
+from condrank.observations import Complete, Edges
+from condrank.tables.columns import Columns, as_objects, canonical, checked, read_table
+from condrank.tables.edges import EdgeList, read_edges
+from condrank.tables.ids import Ids, read_ids
+from condrank.tables.kernels import read_kernel
+from condrank.tables.table import Table, told_kinds
+
+ID_NAMES = ("id", "node", "name")
+
+
+def read_graph(
+    nodes: Any = None,
+    edges: Any = None,
+    *,
+    objects: Any = None,
+    kernel: Any = None,
+    id: str | None = None,
+    object_id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    value: str | None = None,
+    weight: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    tie: str | None = None,
+    wins: tuple[str, str] | None = None,
+    mirror: str | None = "auto",
+    numeric: Iterable[str] = (),
+    categorical: Iterable[str] = (),
+    text: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    probabilities: bool | None = None,
+) -> RelationGraph:
+    """Graph whose nodes are a `Table`, as `TableRanker` encodes it; parameters are those of `RelationGraph.from_frame`.
+
+    Returns
+    -------
+    RelationGraph
+        Its nodes are a table also where all columns are numbers; with ``kernel`` they are the kernel matrix.
+    """
+    if edges is None:
+        raise ValueError("edges is missing: pass the table of edges, a file or a frame")
+    if nodes is None and kernel is None:
+        raise ValueError("nodes is missing: pass the table of nodes, a file or a frame, or a kernel")
+    if kernel is not None and objects is not None:
+        raise ValueError("kernel needs a single domain: leave objects out")
+    if object_id is not None and objects is None:
+        raise ValueError("object_id needs objects, the table of a second domain")
+    told = told_kinds(numeric, categorical, text, drop)
+    if kernel is not None:
+        first = second = _kernel_nodes(kernel, nodes, id)
+    else:
+        tables = [read_table(nodes, "nodes")] + ([] if objects is None else [read_table(objects, "objects")])
+        for name in told:
+            if not any(name in table for table in tables):
+                raise ValueError(f"{told[name] or 'drop'} has {name!r}, which is no column of {tables[0].origin}")
+        sides = [
+            _table_nodes(table, told, name, argument)
+            for table, name, argument in zip(tables, (id, object_id), ("id", "object_id"), strict=False)
+        ]
+        first, second = sides[0], sides[-1]
+    ids = Ids(_ids(first))
+    object_ids = ids if second is first else Ids(_ids(second))
+    named = {"source": source, "target": target, "value": value, "weight": weight}
+    named |= {"winner": winner, "loser": loser, "tie": tie}
+    listed, used = read_edges(edges, ids, object_ids, mirror, 0.5 if probabilities else 0.0, named | {"wins": wins})
+    if used.is_game and probabilities is None:
+        probabilities = False
+    shape = (len(first), len(second))
+    relation = Edges(listed.sources, listed.targets, listed.values, listed.weights, shape)
+    return RelationGraph._of(first, second, relation, probabilities)
+
+
+def from_frame(nodes: Any, edges: Any, **options: Any) -> RelationGraph:
+    """`RelationGraph.from_frame`: plain features where all tables are numbers."""
+    check_options("RelationGraph.from_frame", options)
+    return _plain(read_graph(nodes, edges, **options))
+
+
+def check_options(method: str, options: dict[str, Any]) -> None:
+    """Refuse options of a method that `read_graph` does not have."""
+    known = [name for name in inspect.signature(read_graph).parameters if name not in ("nodes", "edges")]
+    for name in options:
+        if name not in known:
+            raise TypeError(f"{method}() has no option {name!r}; its options are {', '.join(known)}")
+
+
+def from_networkx(G: Any, features: Any = None, value: str | None = "weight") -> RelationGraph:
+    """`RelationGraph.from_networkx`."""
+    if not hasattr(G, "nodes") or not hasattr(G, "is_directed"):
+        raise ValueError(f"G must be a networkx graph, got {type(G).__name__}")
+    if G.number_of_nodes() == 0:
+        raise ValueError("G must have at least one node, got none")
+    names = canonical(as_objects(list(G.nodes)), "nodes of G")
+    nodes = Nodes(_node_attributes(G, features), None, names)
+    place = {one: position for position, one in enumerate(G.nodes)}
+    ends = [(place[one], place[other], one, other, data) for one, other, data in G.edges(data=True)]
+    sources, targets = (np.array([edge[i] for edge in ends], dtype=np.int64) for i in (0, 1))
+    numbers = np.ones(len(ends))
+    if value is not None:
+        for row, (_, _, one, other, data) in enumerate(ends):
+            number = data.get(value)
+            if not isinstance(number, int | float | np.number) or not np.isfinite(number):
+                raise ValueError(f"edge {one!r} → {other!r} must have a finite number as {value!r}, got {number!r}")
+            numbers[row] = float(number)
+    listed = EdgeList(sources, targets, numbers, None)
+    if not G.is_directed():
+        listed = listed.both_ways(0.0, 1)
+    shape = (len(nodes), len(nodes))
+    if value is not None:
+        return _plain(RelationGraph._of(nodes, nodes, Edges(*_fields(listed), shape), None))
+    links = sparse.csr_array((listed.values, (listed.sources, listed.targets)), shape=shape)
+    links.sum_duplicates()
+    links.data[:] = 1.0
+    return _plain(RelationGraph._of(nodes, nodes, Complete(links), None))
+
+
+def _fields(listed: EdgeList) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    return listed.sources, listed.targets, listed.values, listed.weights
+
+
+def _node_attributes(G: Any, features: Any) -> Any:
+    """A table of the nodes' attributes, or features given beside."""
+    if isinstance(features, np.ndarray) or sparse.issparse(features):
+        from condrank.validation import check_features
+
+        X = check_features(features, "features")
+        if X.shape[0] != G.number_of_nodes():
+            raise ValueError(f"features must have a row for each of the {G.number_of_nodes()} nodes, got {X.shape[0]}")
+        return X
+    records = [data for _, data in G.nodes(data=True)]
+    names = list(dict.fromkeys(name for record in records for name in record)) if features is None else list(features)
+    if not names:
+        raise ValueError("the nodes of G have no attributes: pass features, one row a node in the order of G.nodes")
+    columns = checked({name: as_objects([record.get(name) for record in records]) for name in names}, "nodes of G")
+    return Table.read(columns)
+
+
+def _table_nodes(columns: Columns, told: dict[str, str | None], name: str | None, argument: str) -> Nodes:
+    hint = ""
+    if name is None:
+        name = _guess_id(columns, argument)
+        hint = f"; it was read as the ids, another column can be named by {argument}="
+    columns.column(name, argument)
+    if told.get(name):
+        raise ValueError(f"{argument}={name!r} has the ids, it cannot be a {told[name]} column as well")
+    ids = read_ids(columns, name, hint)
+    here = {column: kind for column, kind in told.items() if column in columns and column != name}
+    kinds = {kind: [one for one in here if here[one] == kind] for kind in ("numeric", "categorical", "text", None)}
+    table = Table.read(
+        columns,
+        numeric=kinds["numeric"],
+        categorical=kinds["categorical"],
+        text=kinds["text"],
+        drop=kinds[None],
+        id_name=name,
+    )
+    return Nodes(table, None, ids)
+
+
+def _guess_id(columns: Columns, argument: str) -> str:
+    """The usual names, or else the first column where it has no fractions."""
+    named = {name.lower(): name for name in columns.names}
+    for usual in ID_NAMES:
+        if usual in named:
+            return named[usual]
+    first = columns.names[0]
+    if columns.values[first].dtype.kind == "f":
+        raise ValueError(f"{columns.origin} must have a column of ids, told by {argument}=, it has {columns.names}")
+    return first
+
+
+def _kernel_nodes(kernel: Any, nodes: Any, id: str | None) -> Nodes:
+    K, ids = read_kernel(kernel)
+    if ids is not None:
+        ids = read_ids(Columns({"id": ids}, "the kernel"), "id")
+    if nodes is None:
+        return Nodes(K, None, np.arange(len(K)) if ids is None else ids)
+    columns = read_table(nodes, "nodes")
+    name = _guess_id(columns, "id") if id is None else id
+    columns.column(name, "id")
+    own = read_ids(columns, name)
+    if len(own) != len(K):
+        raise ValueError(f"the kernel must be of the {len(own)} nodes of {columns.origin}, got {len(K)}")
+    if ids is not None:
+        order = Ids(ids).find(own, columns.where, "row of the kernel")
+        K = K[np.ix_(order, order)]
+    return Nodes(K, None, own)
+
+
+def _ids(nodes: Nodes) -> np.ndarray:
+    assert nodes.ids is not None
+    return nodes.ids
+
+
+def _plain(graph: RelationGraph) -> RelationGraph:
+    """The graph with the numbers of its tables as features, where they are all numbers."""
+    tables = [nodes.base for nodes in (graph.nodes, graph.objects)]
+    if not all(isinstance(table, Table) and table.is_numeric for table in tables):
+        return graph
+    first = Nodes(tables[0].to_numpy(), None, graph.nodes.ids)
+    second = Nodes(tables[1].to_numpy(), None, graph.objects.ids) if graph.is_two_domain else first
+    return RelationGraph._of(first, second, graph.relation, graph.probabilities)

@@ -1,0 +1,105 @@
+"""Nodes that a ranker of tables knows by id, and new ones read in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.nodes import Nodes
+from condrank.tables.columns import Columns
+from condrank.tables.ids import Ids, as_id_array, listed_ids, read_ids
+from condrank.tables.table import Table, as_columns
+from condrank.validation import check_features
+
+
+class KnownNodes:
+    """Training nodes of one domain: encoded, with their ids and, to be shown, their columns.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        Encoded; or the kernel matrix.
+    encoder : TableEncoder or None
+        What encoded them; None: features or a kernel that were given as such.
+    table : Table or None
+        Their columns.
+    id_name : str or None
+        Name of the column of ids.
+    is_kernel : bool
+        The nodes are a kernel matrix.
+    """
+
+    def __init__(self, nodes: Nodes, encoder: Any, table: Table | None, id_name: str | None, is_kernel: bool):
+        self.nodes, self.encoder, self.table = nodes, encoder, table
+        self.id_name, self.is_kernel = id_name, is_kernel
+
+    @cached_property
+    def names(self) -> Ids:
+        """Ids of the nodes; positions where they have none."""
+        return Ids(np.arange(len(self.nodes)) if self.nodes.ids is None else self.nodes.ids)
+
+    def row(self, one: Any) -> dict[str, Any]:
+        """The columns of one node; none where they are not kept."""
+        (position,) = self.find([one], "node")
+        return {} if self.table is None else self.table.row(int(position))
+
+    def find(self, given: Any, what: str) -> np.ndarray:
+        """Positions of nodes by id."""
+        return self.names.find(given, lambda row: f"{what}, position {row}")
+
+    def read(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:
+        """Nodes to be scored and their ids: known ones by id, new ones by their columns."""
+        if _is_table(given):
+            return self._new(given, what)
+        if (isinstance(given, np.ndarray) and given.ndim == 2) or sparse.issparse(given):
+            return self._features(given, what), None
+        positions = self.find(listed_ids(given), what)
+        if what == "objects" and len(positions) == 0:
+            raise ValueError("objects must be at least one: leave them out to rank all objects of training")
+        return self.nodes.take(positions), self.names.ids[positions]
+
+    def _features(self, X: Any, what: str) -> Nodes:
+        """Nodes of an array: the columns of the table where it is all numbers, features, or kernel values."""
+        if self.encoder is not None:
+            X = self.encoder.transform(check_features(X, what))
+        if self.is_kernel and X.shape[1] != len(self.nodes):
+            raise ValueError(
+                f"{what} must be rows of {len(self.nodes)} kernel values, one against each training node in their "
+                f"order, got {X.shape[1]} columns"
+            )
+        return Nodes(check_features(X, what))
+
+    def _new(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:
+        columns = as_columns(given, what)
+        name = self.id_name if self.id_name is not None else "id"
+        ids = read_ids(columns, name) if name in columns else None
+        if self.encoder is not None:
+            kinds = getattr(self.encoder, "kinds_", None) or (self.table.kinds if self.table is not None else None)
+            kinds = kinds or {column: "numeric" for column in columns.names if column != name}
+            table = Table.of_kinds(columns, kinds, what=what)
+            return Nodes(check_features(self.encoder.transform(table), what)), ids
+        numeric = [column for column in columns.names if column != name]
+        if self.is_kernel:
+            places = self.names.places(as_id_array(numeric))
+            if len(places) != len(self.nodes) or set(places.tolist()) != set(range(len(places))):
+                raise ValueError(
+                    f"{columns.origin} must have a column of kernel values for each of the {len(self.nodes)} training "
+                    f"nodes, named by its id, got {len(numeric)} columns"
+                )
+            numeric = [numeric[column] for column in np.argsort(places)]
+        X = Table.of_kinds(columns, dict.fromkeys(numeric, "numeric"), what=what).to_numpy()
+        return Nodes(check_features(X, what)), ids
+
+
+def _is_table(given: Any) -> bool:
+    """Whether new nodes are given, rather than ids of known ones or plain features."""
+    if isinstance(given, Table | Columns | Mapping | PathLike):
+        return True
+    if isinstance(given, list | tuple):
+        return len(given) > 0 and all(isinstance(one, Mapping) for one in given)
+    return hasattr(given, "columns") and not isinstance(given, np.ndarray)
