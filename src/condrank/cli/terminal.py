@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+# What a shell sees of a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 def answers() -> Console:
@@ -25,7 +33,57 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
+@contextmanager
+def steps(total: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar of named steps: call with the name of the one that begins."""
+    with progress_bar() as progress:
+        bar = progress.add_task("loading", total=total + 1)
+        yield lambda name: progress.update(bar, advance=1, description=name)
+
+
 def fail(reason: str, code: int = 1) -> NoReturn:
     """One line on stderr that says why, and the exit code."""
-    typer.echo(f"condrank: {reason}", err=True)
+    say(reason)
     raise typer.Exit(code)
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    typer.echo(f"condrank: {' '.join(text.split())}", err=True)
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one line for whatever bad input, a full disk, Ctrl-C or a closed pipe raises."""
+
+    @functools.wraps(command)
+    def run(*given: Any, **named: Any) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _tell_warning
+                command(*given, **named)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _close_stdout()
+            raise typer.Exit(BROKEN_PIPE) from None
+        except KeyboardInterrupt:
+            fail("interrupted", INTERRUPTED)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            fail(f"{where}{error.strerror or error}")
+        except (ValueError, ImportError) as error:
+            fail(str(error))
+        except MemoryError as error:
+            fail(f"out of memory: {error}" if str(error) else "out of memory")
+
+    return run
+
+
+def _tell_warning(message: Any, *where: Any, **more: Any) -> None:
+    say(f"warning: {message}")
+
+
+def _close_stdout() -> None:
+    """Whoever read stdout has gone: what is still to be flushed goes nowhere, without a word."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,67 @@
+"""``condrank diagnose``: what the labels alone say of a relation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from condrank.cli.inputs import column_options, read_tables
+from condrank.cli.options import Tables
+from condrank.cli.output import write_json
+from condrank.cli.terminal import answers, say, steps
+
+if TYPE_CHECKING:
+    from condrank.graph import RelationGraph
+
+EPILOG = (
+    "Examples: [bold]condrank diagnose --edges games.csv[/bold] · "
+    "[bold]condrank diagnose --nodes players.csv --edges games.csv --json[/bold]"
+)
+
+
+def diagnose(
+    tables: Tables,
+    max_nodes: Annotated[int, typer.Option(min=1, help="Nodes to measure at most; of more a sample is drawn.")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="All that was measured, as JSON.")] = False,
+) -> None:
+    """Measure a relation by its labels, and recommend relation and loss. Nodes may be left out: edges name them."""
+    with steps(2) as step:
+        step("reading the tables")
+        edges_alone = tables.nodes is None and tables.kernel_matrix is None and tables.edges is not None
+        graph = _read_edges_alone(tables) if edges_alone else read_tables(tables)
+        from condrank.diagnosis import diagnose as measure
+
+        step("measuring")
+        found = measure(graph, max_nodes=max_nodes)
+    if as_json:
+        write_json(found.to_dict())
+    else:
+        answers().print(found.summary(), soft_wrap=True, markup=False)
+
+
+def _read_edges_alone(tables: Tables) -> RelationGraph:
+    """A graph of the nodes that the edges name: of two kinds where no node is both a start and an end."""
+    from condrank.tables import read_graph, read_table
+    from condrank.tables.edges import find_columns
+
+    columns = read_table(tables.edges, "edges")
+    options = column_options(
+        replace(tables, id=None, object_id=None, numeric=None, categorical=None, text=None, drop=None)
+    )
+    names = ("source", "target", "value", "weight", "winner", "loser", "tie", "wins")
+    used = find_columns(columns, **{name: options[name] for name in names})
+    for name in (used.source, used.target):
+        columns.refuse_missing(name)
+    sources, targets = (dict.fromkeys(columns.values[name].tolist()) for name in (used.source, used.target))
+    two_kinds = not used.is_game and sources.keys().isdisjoint(targets)
+    if two_kinds:
+        say(f"no node is both in {used.source} and in {used.target}: taken for two kinds of nodes")
+        return read_graph(_named(sources), columns, objects=_named(targets), **options)
+    return read_graph(_named(sources | targets), columns, **options)
+
+
+def _named(ids: dict[Any, None]) -> dict[str, Any]:
+    """A table of nodes of which nothing but their ids is known."""
+    return {"id": list(ids), "known": [1.0] * len(ids)}

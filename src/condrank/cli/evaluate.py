@@ -1,0 +1,154 @@
+"""``condrank evaluate``: how well new or known nodes are ranked, by cross-validation or of a saved model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from condrank.cli.inputs import make_ranker, read_model, read_tables
+from condrank.cli.options import Model, Tables
+from condrank.cli.output import Format, Records, choose_format, write_json, write_rows
+from condrank.cli.terminal import progress_bar, say
+
+if TYPE_CHECKING:
+    from condrank.graph import RelationGraph
+    from condrank.model_selection import CrossValidation
+    from condrank.tables import TableRanker
+
+EPILOG = (
+    "Examples: [bold]condrank evaluate --nodes players.csv --edges games.csv --setting 4[/bold] · "
+    "[bold]condrank evaluate model/ --nodes new_players.csv --edges new_games.csv[/bold] · "
+    "[bold]condrank evaluate model/ --nodes players.csv --edges games.csv --settings all --scoring auc[/bold]"
+)
+SAYS = {1: "new edges", 2: "new queries", 3: "new objects", 4: "both new"}
+
+
+def evaluate(
+    tables: Tables,
+    model: Model,
+    saved: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MODEL]", help="A saved model: scored as it is, or with a setting, fitted anew."),
+    ] = None,
+    setting: Annotated[
+        list[int] | None, typer.Option(min=1, max=4, help="1 new edges, 2 new queries, 3 new objects, 4 both new.")
+    ] = None,
+    settings: Annotated[str | None, typer.Option(metavar="all", help="all: the four settings.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    scoring: Annotated[
+        list[str] | None, typer.Option(metavar="MEASURE", help="rank_loss, auc, ndcg, … (repeatable).")
+    ] = None,
+    per_query: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the measures of every conditioning node to a file.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Judge a ranker: cross-validated in one of the four settings, or a saved model on tables of its own.
+
+    Of a saved model its settings are taken, and those of the Model options are not.
+    """
+    if settings is not None and (settings != "all" or setting):
+        raise typer.BadParameter(f"must be all, without --setting, got {settings!r}", param_hint="--settings")
+    form = None if per_query is None else choose_format(None, False, per_query)
+    chosen = [1, 2, 3, 4] if settings else sorted(set(setting or ([4] if saved is None else [])))
+    from condrank import ConditionalRanker, TableRanker
+    from condrank.model_selection.validate import read_scoring
+
+    measures = read_scoring(scoring or ["rank_loss"])
+    loaded = None if saved is None else TableRanker.load(saved)
+    graph = read_tables(tables)
+    if loaded is not None and not chosen:
+        _tell_scores(loaded, graph, measures, saved, as_json, per_query, form)
+        return
+    if loaded is not None:
+        if (loaded.ranker_.kernel == "precomputed") != (tables.kernel_matrix is not None):
+            raise ValueError(f"{saved} was fitted with another kind of nodes: columns or a --kernel-matrix")
+        ranker = ConditionalRanker(**loaded.ranker_.get_params(deep=False))
+    else:
+        ranker, by = make_ranker(read_model(model, graph, tables.kernel_matrix is not None), graph)
+        if hasattr(ranker, "cv"):
+            say(f"λ is chosen in each fold, {by}")
+    results = _cross_validate(TableRanker(ranker), graph, chosen, folds, list(measures))
+    if as_json:
+        write_json({"folds": folds, "settings": {one: _summary(found) for one, found in results.items()}})
+    else:
+        rows = [
+            {"setting": one, "tests": SAYS[one], "measure": name}
+            | {"mean": _number(found.mean(name)), "± s.e.": _number(found.standard_error(name))}
+            | {"folds": len(found.scores[name])}
+            for one, found in results.items()
+            for name in found.scores
+        ]
+        write_rows(rows, list(rows[0]), choose_format(None, False, None), None)
+    if per_query is not None and form is not None:
+        rows = []
+        for one, found in results.items():
+            rows += [{"setting": one} | row for row in _by_row(found.queries)]
+        write_rows(rows, list(rows[0]), form, per_query)
+
+
+def _cross_validate(
+    ranker: TableRanker, graph: RelationGraph, settings: list[int], folds: int, scoring: list[str]
+) -> dict[int, CrossValidation]:
+    results = {}
+    with progress_bar() as progress, warnings.catch_warnings():
+        # Those of a search that is content with little precision, once more for every fold.
+        warnings.simplefilter("ignore", UserWarning)
+        for setting in settings:
+            bar = progress.add_task(f"setting {setting}", total=None)
+            results[setting] = ranker.cross_validate(
+                graph,
+                setting,
+                cv=folds,
+                scoring=scoring,
+                progress=lambda done, total, bar=bar: progress.update(bar, completed=done, total=total),
+            )
+    return results
+
+
+def _summary(found: CrossValidation) -> dict[str, Any]:
+    return {
+        name: {"mean": found.mean(name), "standard_error": found.standard_error(name), "folds": values}
+        for name, values in found.scores.items()
+    }
+
+
+def _tell_scores(
+    ranker: TableRanker,
+    graph: RelationGraph,
+    measures: Mapping[str, Any],
+    saved: Path | None,
+    as_json: bool,
+    per_query: Path | None,
+    form: Format | None,
+) -> None:
+    """A saved model on the nodes and edges of a graph."""
+    if ranker.ranker_.kernel == "precomputed":
+        raise ValueError(f"{saved} is of a kernel matrix and cannot score other nodes by a table; use --setting")
+    relation, queries = graph.relation, graph.nodes
+    if ranker.ranker_.rank_by == "incoming":
+        relation, queries = relation.transpose(), graph.objects
+    truth, scores = relation.to_dense(), ranker.predict(graph)
+    values = {name: float(measure(truth, scores)) for name, measure in measures.items()}
+    if as_json:
+        write_json({"model": str(saved), "nodes": len(graph.nodes), "edges": graph.n_edges, "scores": values})
+    else:
+        rows = [{"measure": name, "score": _number(value)} for name, value in values.items()]
+        write_rows(rows, ["measure", "score"], choose_format(None, False, None), None)
+    if per_query is not None and form is not None:
+        columns = {"query": queries.ids} | {
+            name: measure(truth, scores, average=None) for name, measure in measures.items()
+        }
+        write_rows(_by_row(columns), list(columns), form, per_query)
+
+
+def _by_row(columns: Mapping[str, Any]) -> Records:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _number(value: float) -> float:
+    return round(float(value), 6)

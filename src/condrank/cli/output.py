@@ -1,0 +1,147 @@
+"""Answers as a table on a terminal, CSV in a pipe, JSON or Parquet; on stdout or in a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from condrank.cli.terminal import answers, fail
+
+Records = list[dict[str, Any]]
+PIECE = 1 << 16
+
+
+class Format(StrEnum):
+    """How rows are written."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> Format:
+    """What was asked for, what the file's ending says, or what suits a terminal or a pipe."""
+    if as_json and asked not in (None, Format.json):
+        raise typer.BadParameter(f"is json already by --json, got {asked}", param_hint="--format")
+    if as_json or asked is not None:
+        chosen = asked or Format.json
+    elif output is not None:
+        endings = {f".{one}": one for one in (Format.csv, Format.json, Format.parquet)} | {".txt": Format.table}
+        if output.suffix.lower() not in endings:
+            raise typer.BadParameter(f"{output} must end in {', '.join(endings)}, or name --format", param_hint="-o")
+        chosen = endings[output.suffix.lower()]
+    else:
+        chosen = Format.table if sys.stdout.isatty() else Format.csv
+    if chosen is Format.parquet and output is None and sys.stdout.isatty():
+        raise typer.BadParameter(
+            "parquet is not for a terminal: name a file, -o ranking.parquet", param_hint="--format"
+        )
+    return chosen
+
+
+def write_rows(rows: Records, names: list[str], form: Format, output: Path | None, nested: Any = None) -> None:
+    """Write rows with columns of these names; ``nested`` is what JSON shows in their place, where that is clearer."""
+    if form is Format.table and output is None:
+        answers().print(_rich(rows, names))
+        return
+    content = _content(rows, names, form, nested)
+    if output is not None:
+        try:
+            output.write_bytes(content)
+        except OSError as error:
+            fail(f"cannot write {output}: {error.strerror or error}")
+        return
+    sys.stdout.flush()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Piece by piece: some systems take a long write whole and do not tell that the reader has gone.
+        for start in range(0, len(content), PIECE):
+            sys.stdout.buffer.write(content[start : start + PIECE])
+            sys.stdout.buffer.flush()
+    else:
+        typer.echo(content, nl=False)
+
+
+def write_json(thing: Any) -> None:
+    """One JSON document on stdout; what is no number is null."""
+    typer.echo(to_json(thing))
+
+
+def to_json(thing: Any) -> str:
+    """JSON for people and programs, characters escaped, so that any pipe can hold it."""
+    return json.dumps(plain(thing), indent=2, allow_nan=False)
+
+
+def plain(thing: Any) -> Any:
+    """The same as plain Python: numbers of NumPy, dates, and None for what is not finite."""
+    import numpy as np
+
+    if isinstance(thing, dict):
+        return {str(name): plain(one) for name, one in thing.items()}
+    if isinstance(thing, list | tuple | np.ndarray):
+        return [plain(one) for one in thing]
+    if isinstance(thing, np.datetime64):
+        return str(thing)
+    if isinstance(thing, np.generic):
+        thing = thing.item()
+    if isinstance(thing, float):
+        return thing if math.isfinite(thing) else None
+    return thing if thing is None or isinstance(thing, bool | int | str) else str(thing)
+
+
+def shown(value: Any) -> str:
+    """A cell for people."""
+    value = plain(value)
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _rich(rows: Records, names: list[str]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in names:
+        numbers = all(isinstance(plain(row[name]), int | float | None) for row in rows)
+        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(shown(row[name])) for name in names))
+    return table
+
+
+def _content(rows: Records, names: list[str], form: Format, nested: Any) -> bytes:
+    if form is Format.json:
+        return (to_json(rows if nested is None else nested) + "\n").encode()
+    if form is Format.parquet:
+        return _parquet(rows, names)
+    text = io.StringIO()
+    if form is Format.csv:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([plain(row[name]) for name in names] for row in rows)
+    else:
+        from rich.console import Console
+
+        Console(file=text, highlight=False, width=120).print(_rich(rows, names))
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _parquet(rows: Records, names: list[str]) -> bytes:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        fail("writing Parquet needs pyarrow: pip install 'condrank[frames]'")
+    columns = {name: [plain(row[name]) for row in rows] for name in names}
+    for name, values in columns.items():
+        if len({type(one) for one in values if one is not None}) > 1:
+            columns[name] = [one if one is None else str(one) for one in values]
+    held = io.BytesIO()
+    parquet.write_table(pa.table(columns), held)
+    return held.getvalue()

@@ -1,0 +1,128 @@
+"""``condrank rank``: the best objects for known or new nodes, by a saved model."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from condrank.cli.output import Format, Records, choose_format, plain, write_rows
+from condrank.cli.terminal import fail
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from condrank.ranking import Ranking
+    from condrank.tables import TableRanker
+
+EPILOG = (
+    "Examples: [bold]condrank rank model/ --query ann --top 10[/bold] · "
+    "[bold]condrank rank model/ --query-file new_players.csv --json[/bold] · "
+    '[bold]condrank rank model/ --query "bob smith" --exclude ann -o ranking.csv[/bold]'
+)
+
+
+def rank(
+    model: Annotated[Path, typer.Argument(help="Folder or file of a saved model.")],
+    query: Annotated[
+        list[str] | None, typer.Option("--query", "-q", metavar="ID", help="A known node to rank for (repeatable).")
+    ] = None,
+    query_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="New nodes to rank for, with the columns of training; -: stdin.")
+    ] = None,
+    objects: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="New objects to rank; by default those of training.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many places.")] = 10,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="An object to leave out (repeatable).")
+    ] = None,
+    include_self: Annotated[bool, typer.Option("--include-self", help="Rank a node for itself, too.")] = False,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="By default a table on a terminal, CSV in a pipe.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its ending is the format.")
+    ] = None,
+) -> None:
+    """Rank objects for nodes, best first. Columns: query, rank, object, score, and probability of the logistic loss."""
+    if not query and query_file is None:
+        raise typer.BadParameter("name a node, or a file of new ones by --query-file", param_hint="--query")
+    if query_file == objects == Path("-"):
+        raise typer.BadParameter("standard input can be one table only", param_hint="-")
+    form = choose_format(form, as_json, output)
+    from condrank import TableRanker
+
+    ranker = TableRanker.load(model)
+    left_out = set(exclude or [])
+    if objects is None:
+        find_known(list(left_out), ranker.object_ids_, "--exclude")
+    given: Any = objects
+    if objects is not None:
+        from condrank.tables import read_table
+
+        given = read_table(objects, "objects")
+    asked: list[Any] = []
+    if query:
+        find_known(query, ranker.query_ids_, "--query")
+        asked.append(query)
+    if query_file is not None:
+        asked.append(query_file)
+    rows: Records = []
+    for queries in asked:
+        found = ranker.rank(queries, given, top + len(left_out), exclude_self=not include_self)
+        rows += _rows(found, ranker, left_out, top)
+    names = ["query", "rank", "object", "score"]
+    names += ["probability"] if ranker.ranker_.loss == "logistic" else []
+    write_rows(rows, names, form, output, {"model": str(model), "rankings": _nested(rows)})
+
+
+def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
+    """Refuse an id that the model does not know, with those that are spelled alike."""
+    from condrank.tables.ids import Ids, as_id_array
+
+    if not given:
+        return
+    places = Ids(ids).places(as_id_array(given))
+    for name, place in zip(given, places, strict=True):
+        if place >= 0:
+            continue
+        known = {str(plain(one)): None for one in ids}
+        near = difflib.get_close_matches(name, known, n=3)
+        near += [one for one in known if one.casefold() == name.casefold() and one not in near]
+        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"ids are like {next(iter(known))!r}"
+        fail(f"{option}: the model knows no {name!r}; {hint}")
+
+
+def _rows(found: Ranking, ranker: TableRanker, left_out: set[str], top: int) -> Records:
+    """One row a place; of the logistic loss with the probability that goes with a score."""
+    from scipy.special import expit
+
+    rows: Records = []
+    assert found.ids is not None
+    for position in range(len(found)):
+        query = position if found.query_ids is None else found.query_ids[position]
+        place = 0
+        for one, score in zip(found.ids[position], found.scores[position], strict=True):
+            if place == top or str(plain(one)) in left_out:
+                continue
+            place += 1
+            row = {"query": query, "rank": place, "object": one, "score": float(score)}
+            if ranker.ranker_.loss == "logistic":
+                row["probability"] = float(expit(score))
+            rows.append(row)
+    return rows
+
+
+def _nested(rows: Records) -> list[dict[str, Any]]:
+    """The rows by query."""
+    rankings: list[dict[str, Any]] = []
+    for row in rows:
+        own = {name: value for name, value in row.items() if name != "query"}
+        if row["rank"] == 1:
+            rankings.append({"query": row["query"], "objects": []})
+        rankings[-1]["objects"].append(own)
+    return rankings

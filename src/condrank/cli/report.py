@@ -1,0 +1,131 @@
+"""``condrank report``: one HTML page about a model and the tables of a relation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from condrank.cli.fit import learn
+from condrank.cli.inputs import make_ranker, read_model, read_tables
+from condrank.cli.options import Model, Tables
+from condrank.cli.terminal import answers, progress_bar, say
+
+if TYPE_CHECKING:
+    from condrank.graph import RelationGraph
+    from condrank.tables import TableRanker
+
+EPILOG = (
+    "Examples: [bold]condrank report model/ --nodes players.csv --edges games.csv[/bold] · "
+    "[bold]condrank report --nodes players.csv --edges games.csv --relation reciprocal -o games.html[/bold] · "
+    "[bold]condrank report model/ --nodes players.csv --edges games.csv --setting 4 --folds 10[/bold]"
+)
+# Folds, and most nodes to cross-validate on; the second ones are those of --quick.
+FOLDS, MAX_NODES = (5, 2), (2000, 300)
+
+
+def report(
+    tables: Tables,
+    model: Model,
+    saved: Annotated[
+        Path | None, typer.Argument(metavar="[MODEL]", help="A saved model; without one, it is fitted as by fit.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.", dir_okay=False)
+    ] = Path("report.html"),
+    title: Annotated[str, typer.Option(help="Title of the page.")] = "Conditional ranking report",
+    setting: Annotated[
+        list[int] | None,
+        typer.Option(min=1, max=4, help="A setting to cross-validate in (repeatable).", show_default="all four"),
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Folds of each.", show_default=f"{FOLDS[0]}, with --quick {FOLDS[1]}")
+    ] = None,
+    max_nodes: Annotated[
+        int | None,
+        typer.Option(
+            min=10,
+            help="Most nodes to cross-validate on, drawn at random.",
+            show_default=f"{MAX_NODES[0]}, with --quick {MAX_NODES[1]}",
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and nodes in cross-validation.")] = False,
+    classes: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Classes of the nodes, to order and colour pictures by.")
+    ] = None,
+) -> None:
+    """Write one HTML page: model card, diagnosis, the four settings, pictures, and rankings to explore.
+
+    The page needs no network and no other file. Of a saved model its settings are taken, and those of the Model options
+    are not.
+    """
+    with progress_bar() as progress:
+        bar = progress.add_task("loading", total=None)
+
+        def step(name: str) -> None:
+            progress.update(bar, description=name)
+
+        from condrank.report import write_report
+
+        ranker, graph = _fit(tables, model, step) if saved is None else _load(saved, tables, classes)
+        write_report(
+            ranker,
+            graph,
+            output,
+            title=title,
+            settings=setting or (1, 2, 3, 4),
+            folds=FOLDS[quick] if folds is None else folds,
+            max_nodes=MAX_NODES[quick] if max_nodes is None else max_nodes,
+            classes=classes,
+            step=step,
+        )
+    answers().print(f"Written: {output}", soft_wrap=True, markup=False)
+
+
+def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:
+    graph = read_tables(tables)
+    asked = read_model(model, graph, tables.kernel_matrix is not None)
+    step("choosing λ" if asked.alpha is None else "learning")
+    ranker, chosen_by = make_ranker(asked, graph)
+    fitted, at_end = learn(ranker, asked.params, graph, step)
+    if asked.alpha is None:
+        say(f"λ = {fitted.ranker_.alpha_:g}, {chosen_by}{at_end}")
+    return fitted, graph
+
+
+def _load(saved: Path, tables: Tables, classes: str | None) -> tuple[TableRanker, RelationGraph]:
+    from condrank.tables import TableRanker
+
+    ranker = TableRanker.load(saved)
+    return ranker, read_tables(_as_trained(ranker, tables, classes))
+
+
+def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tables:
+    """Kinds of the columns as the model knows them; others are left out, as they may have been in training."""
+    from condrank.tables import read_table
+
+    told: dict[str, list[str]] = {
+        kind: list(getattr(tables, kind) or ()) for kind in ("numeric", "categorical", "text", "drop")
+    }
+    seen = {name for names in told.values() for name in names}
+    known: dict[str, str] = {} if classes is None else {classes: "categorical"}
+    names: dict[str, None] = {}
+    ids: dict[str, Any] = {"id": tables.id, "object_id": tables.object_id}
+    sides = (ranker._queries, ranker._objects)
+    sides = sides if ranker.ranker_.rank_by == "outgoing" else sides[::-1]
+    for argument, path, side in zip(ids, (tables.nodes, tables.objects), sides, strict=True):
+        if path in (None, "-") or side.encoder is None:
+            continue  # standard input can be read only once
+        columns = read_table(path, argument).names
+        if ids[argument] is None and side.id_name in columns:
+            ids[argument] = side.id_name
+        known |= side.encoder.kinds_
+        names |= dict.fromkeys(columns)
+    for name in names:
+        kind = known.get(name, "drop")
+        if kind in told and name not in seen and name not in ids.values():
+            told[kind].append(name)
+    given: dict[str, Any] = ids | told
+    return replace(tables, **given)

@@ -1,0 +1,94 @@
+"""``condrank serve``: a model as a web service."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from condrank.cli.terminal import fail
+
+EPILOG = (
+    "Examples: [bold]condrank serve model/[/bold] · "
+    "[bold]CONDRANK_TOKEN=… condrank serve model/ --host 0.0.0.0 --port 80[/bold] · "
+    "[bold]curl localhost:8000/rank/ann?k=5[/bold]"
+)
+TOKEN = "CONDRANK_TOKEN"
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+def serve(
+    model: Annotated[Path, typer.Argument(help="File or folder of a saved model.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; others than this machine need another one.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8000,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(help=f"File with the bearer token that requests must bring; or set {TOKEN}."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which a proxy calls the service; on loopback others are refused."),
+    ] = None,
+    index: Annotated[
+        str, typer.Option(help="exact: score every object; approximate: find most of the best.")
+    ] = "exact",
+    max_body: Annotated[int, typer.Option(min=1, help="Most bytes of a request.")] = 1 << 20,
+    max_k: Annotated[int, typer.Option(min=1, help="Most places of a ranking.")] = 1000,
+    max_queries: Annotated[int, typer.Option(min=1, help="Most conditioning nodes of a request.")] = 100,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds that a request may take.")] = 10.0,
+    workers: Annotated[int, typer.Option(min=1, help="Threads that compute.")] = 1,
+    watch: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between looks for a new model in the file; 0: only on SIGHUP.")
+    ] = 2.0,
+) -> None:
+    """Serve a model over HTTP: rankings, scores, nodes, health, metrics, and a page to look around.
+
+    A new model saved over the old one is taken up without a pause; one that cannot be read is not.
+    """
+    if index not in ("exact", "approximate"):
+        raise typer.BadParameter(f"must be exact or approximate, got {index!r}", param_hint="--index")
+    try:
+        from condrank.service import Limits, ModelHolder, create_app
+        from condrank.service.server import is_loopback, listen, run
+    except ImportError as error:
+        fail(str(error))
+    logging.basicConfig(format="condrank: %(message)s", level=logging.INFO)
+    token, local = _token(token_file), is_loopback(host)
+    try:
+        limits = Limits(max_body, max_k, max_queries, timeout, workers)
+        holder = ModelHolder(model, index)
+        hosts = [*LOOPBACK, host, *(allow_host or [])] if local or allow_host else None
+        app = create_app(holder, limits, token=token, hosts=hosts)
+        listening = listen(host, port)
+    except OSError as error:
+        fail(f"cannot read {error.filename or model}: {error.strerror or error}")
+    except (ValueError, ImportError) as error:
+        fail(" ".join(str(error).split()))
+    if not local and token is None:
+        typer.echo(
+            f"condrank: warning: {host} can be reached from other machines and no token is set: anyone there may ask; "
+            f"set {TOKEN} or --token-file",
+            err=True,
+        )
+    shown = f"[{host}]" if ":" in host else host
+    where = f"http://{shown}:{listening.getsockname()[1]}/"
+    typer.echo(f"condrank: {len(holder.current):,} objects at {where} (Ctrl-C ends)", err=True)
+    run(app, holder, listening, watch=watch, grace=timeout)
+
+
+def _token(file: Path | None) -> str | None:
+    """The token of a file, or of the environment; never of the command line, which others can see."""
+    if file is None:
+        return os.environ.get(TOKEN) or None
+    try:
+        token = file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"cannot read the token in {file}: {getattr(error, 'strerror', None) or 'it is not ASCII text'}", code=2)
+    if not token:
+        fail(f"the token file {file} is empty", code=2)
+    return token
