@@ -1,0 +1,79 @@
+"""Fingerprints: the same for the same model and the same data, whatever file they came in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.graph import RelationGraph
+from condrank.nodes import Nodes
+from condrank.observations import Complete, Edges, Factored
+from condrank.persistence import Saved
+from condrank.persistence.layout import checksum
+from condrank.persistence.state import to_state
+from condrank.tables.ranker import TableRanker
+from condrank.tables.table import Table
+
+
+def model_fingerprint(ranker: TableRanker) -> str | None:
+    """SHA-256 of what a fitted ranker would save: settings and arrays. None for one that cannot be saved."""
+    fitted = ranker.ranker_
+    if not isinstance(fitted, Saved):
+        return None
+    try:
+        manifest, arrays = to_state(fitted, fitted._saved_params())
+    except ValueError:  # a kernel that is a function of the user's, or changed parameters
+        return None
+    # How it was planned is no part of what it predicts, and a later version of the library may plan otherwise.
+    kept = {name: manifest[name] for name in ("params", "settings", "model")}
+    sums = {name: checksum(array) for name, array in arrays.items()}
+    return _digest(json.dumps([kept, sums], sort_keys=True, default=str).encode())
+
+
+def data_fingerprint(graph: RelationGraph) -> str:
+    """SHA-256 of ids, columns or features, and observed relation values of a graph."""
+    parts: list[bytes] = []
+    for nodes in (graph.nodes, graph.objects)[: 1 + graph.is_two_domain]:
+        parts += _of_nodes(nodes)
+    relation = graph.relation
+    if isinstance(relation, Edges):
+        arrays = (relation.sources, relation.indices, relation.values, relation.weights)
+    elif isinstance(relation, Factored):
+        arrays = (relation.A, relation.S, relation.B)
+    else:
+        arrays = (relation.Y if isinstance(relation, Complete) else relation.to_dense(),)
+    return _digest(*parts, repr(graph.shape).encode(), *(_bytes(array) for array in arrays))
+
+
+def _of_nodes(nodes: Nodes) -> list[bytes]:
+    ids = [] if nodes.ids is None else nodes.ids.tolist()
+    parts = [repr(ids).encode(errors="backslashreplace")]
+    if isinstance(nodes.base, Table):
+        table = nodes.rows
+        return parts + [
+            repr((name, table.columns[name].tolist())).encode(errors="backslashreplace") for name in table.kinds
+        ]
+    return [*parts, _bytes(nodes.rows)]
+
+
+def _bytes(array: Any) -> bytes:
+    if sparse.issparse(array):
+        array = sparse.coo_array(array)
+        return b"".join(_bytes(part) for part in (array.row, array.col, array.data))
+    array = np.asarray(array)
+    if array.dtype == object:
+        return repr(array.tolist()).encode(errors="backslashreplace")
+    # The same numbers give the same digest on every platform.
+    return np.ascontiguousarray(array, dtype="<f8" if array.dtype.kind == "f" else "<i8").tobytes()
+
+
+def _digest(*parts: bytes) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(len(part).to_bytes(8, "little"))
+        whole.update(part)
+    return whole.hexdigest()

@@ -1,0 +1,146 @@
+"""The four settings, cross-validated: the ranker beside similarity, which learns nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank.baselines import SimilarityRanker
+from condrank.graph import RelationGraph
+from condrank.model_selection import Comparison, CrossValidation, SettingSplit, compare, cross_validate
+from condrank.model_selection.folds import ties_directions
+from condrank.plots.axes import draw_nodes
+from condrank.plots.predictions import ranks_incoming
+from condrank.settings import check_choice, check_count
+from condrank.tables.ranker import TableRanker
+
+SETTINGS = {
+    1: "new pairs of known nodes",
+    2: "new conditioning nodes, known objects",
+    3: "known conditioning nodes, new objects",
+    4: "new conditioning nodes and new objects",
+}
+
+#: Called with what is being done.
+Step = Callable[[str], None]
+
+
+class IncomingSimilarityRanker(SimilarityRanker):
+    """Similarity for rankings over the edges that end at the conditioning node: the kernel is symmetric."""
+
+    rank_by = "incoming"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One setting.
+
+    Attributes
+    ----------
+    setting : int
+        1 to 4.
+    model, similarity : CrossValidation or None
+        Losses of the ranker, and of similarity on the same folds.
+    comparison : Comparison or None
+        The first minus the second, conditioning node by conditioning node.
+    why_not : str
+        Why something was not measured.
+    """
+
+    setting: int
+    model: CrossValidation | None
+    similarity: CrossValidation | None
+    comparison: Comparison | None
+    why_not: str = ""
+
+
+def unfitted(ranker: TableRanker) -> TableRanker:
+    """A ranker of the same settings to fit anew; a loaded one keeps those of its encoder only in the fitted encoder."""
+    return TableRanker(ranker.ranker_, encoder=ranker.encoder_, object_encoder=ranker.object_encoder_)
+
+
+def similarity_of(ranker: TableRanker) -> Any:
+    """Ranking by the model's own node kernel; by the cosine where that is linear, which long vectors would lead."""
+    fitted = ranker.ranker_
+    kind = IncomingSimilarityRanker if ranks_incoming(fitted) else SimilarityRanker
+    names = ("kernel", "gamma", "degree", "coef0", "kernel_params")
+    given: dict[str, Any] = {name: getattr(fitted, name) for name in names if hasattr(fitted, name)}
+    if given.get("kernel", "linear") == "linear":
+        given["kernel"] = "cosine"
+    baseline = kind(**given)
+    return baseline if ranker.encoder_ is None else TableRanker(baseline, encoder=ranker.encoder_)
+
+
+def measure_settings(
+    ranker: TableRanker,
+    graph: RelationGraph,
+    settings: Iterable[int],
+    *,
+    folds: int,
+    max_nodes: int,
+    step: Step,
+) -> tuple[list[Measured], RelationGraph, list[str]]:
+    """Cross-validate in each setting.
+
+    A setting that the graph has too little for is told so, and does not stop the others. Also gives the graph measured
+    on, a sample of the nodes where there are more, and the warnings of all folds, each once.
+    """
+    check_count("folds", folds, at_least=2)
+    chosen = list(dict.fromkeys(settings))
+    for setting in chosen:
+        check_choice("settings", setting, tuple(SETTINGS))
+    part = _sampled(graph, max_nodes)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = [_measure(ranker, part, setting, folds, step) for setting in chosen]
+    return found, part, list(dict.fromkeys(str(one.message) for one in caught))
+
+
+def _sampled(graph: RelationGraph, max_nodes: int) -> RelationGraph:
+    check_count("max_nodes", max_nodes)
+    if max(graph.shape) <= max_nodes:
+        return graph
+    rows = draw_nodes(graph.shape[0], max_nodes)
+    return graph[rows, draw_nodes(graph.shape[1], max_nodes)] if graph.is_two_domain else graph[rows]
+
+
+def _measure(ranker: TableRanker, graph: RelationGraph, setting: int, folds: int, step: Step) -> Measured:
+    rank_by = "incoming" if ranks_incoming(ranker.ranker_) else "outgoing"
+    # The baseline knows of no directions, but has to be measured on the same pairs.
+    tied = True if ties_directions(ranker.ranker_) else None
+    split = SettingSplit(setting, folds, rank_by=rank_by, both_directions=tied, random_state=0)
+
+    def run(one: Any, name: str) -> CrossValidation:
+        told = lambda done, n: step(f"setting {setting}, {name}: fold {done} of {n}")  # noqa: E731
+        return cross_validate(one, graph, setting, cv=split, progress=told)
+
+    try:
+        model = run(unfitted(ranker), "model")
+    except ValueError as error:
+        return Measured(setting, None, None, None, str(error))
+    if graph.is_two_domain:
+        return Measured(setting, model, None, None, "there is no similarity across two domains")
+    try:
+        similarity = run(similarity_of(ranker), "similarity")
+    except ValueError as error:
+        return Measured(setting, model, None, None, str(error))
+    try:
+        return Measured(setting, model, similarity, compare(model, similarity, n_resamples=1999))
+    except ValueError as error:
+        return Measured(setting, model, similarity, None, str(error))
+
+
+def held_out_losses(measured: list[Measured]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Ids and mean losses of the conditioning nodes, by setting, where a node has a loss."""
+    found = {}
+    for one in measured:
+        if one.model is None:
+            continue
+        queries, losses = one.model.queries["query"], one.model.queries["rank_loss"]
+        known = ~np.isnan(losses)
+        found[one.setting] = (queries[known], losses[known])
+    return found

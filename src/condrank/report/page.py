@@ -1,0 +1,210 @@
+"""`write_report`: measure, draw and write the page."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from condrank._version import __version__
+from condrank.diagnosis import diagnose
+from condrank.distributed import is_dask
+from condrank.graph import RelationGraph
+from condrank.model_selection.folds import innermost
+from condrank.plots.predictions import check_graph, ranks_incoming
+from condrank.report import pictures, sections
+from condrank.report.card import known_share, limits, model_facts, tell_known
+from condrank.report.explorer import explorer_data
+from condrank.report.markup import Markup, escape, join, script_data, tag
+from condrank.report.measured import SETTINGS, measure_settings, similarity_of
+from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample
+from condrank.settings import check_count
+from condrank.tables.ranker import TableRanker
+from condrank.tables.table import Table
+
+#: Conditioning nodes that are ranked, and objects of each that are kept.
+MAX_QUERIES, TOP = 2000, 50
+
+
+def write_report(
+    ranker: TableRanker,
+    graph: RelationGraph,
+    path: Any,
+    *,
+    title: str = "Conditional ranking report",
+    settings: Iterable[int] = tuple(SETTINGS),
+    folds: int = 5,
+    max_nodes: int = 2000,
+    max_queries: int = MAX_QUERIES,
+    top: int = TOP,
+    classes: str | None = None,
+    step: Callable[[str], None] | None = None,
+) -> Path:
+    """Write one HTML file about a fitted ranker and a graph; it needs no network and no other file.
+
+    Model card, diagnosis of the relation, cross-validated losses in the four settings, pictures, worst and best
+    conditioning nodes, and an explorer of rankings. The old file or the new one is there, whatever happens.
+
+    Parameters
+    ----------
+    ranker : TableRanker
+        Fitted or loaded. Cross-validation fits others of its settings.
+    graph : RelationGraph
+        What is reported on, that of training or another, as `condrank.tables.read_graph` gives it.
+    path : path-like
+        The file to write.
+    title : str
+        Title of the page.
+    settings : iterable of {1, 2, 3, 4}
+        Settings to cross-validate in; none: no cross-validation.
+    folds : int
+        Folds of each.
+    max_nodes : int
+        Of a graph with more nodes (of each domain), so many are drawn at random for cross-validation.
+    max_queries : int
+        Conditioning nodes that are ranked for losses and explorer, drawn at random where there are more.
+    top : int
+        Objects of each that the explorer has.
+    classes : str, optional
+        Column of the nodes by which heat maps are ordered and coordinates coloured.
+    step : callable, optional
+        Called with the name of each step.
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> from condrank import ConditionalRanker, TableRanker
+    >>> from condrank.report import write_report
+    >>> players = {"id": list("abcdef"), "age": [31, 25, 40, 22, 35, 28]}
+    >>> games = {"winner": list("abacddeaf"), "loser": list("bccdefffe")}
+    >>> ranker = TableRanker(ConditionalRanker(relation="reciprocal", loss="regression")).fit(players, games)
+    >>> write_report(ranker, ranker.graph_, "report.html", settings=[]).name
+    'report.html'
+    """
+    check_graph(graph)
+    if not isinstance(ranker, TableRanker):
+        raise ValueError(f"ranker must be a fitted TableRanker, got {type(ranker).__name__}")
+    check_is_fitted(ranker, "ranker_")
+    if is_dask(graph.nodes.base):
+        raise ValueError("graph must be in memory, got a distributed one: report on a sample of it")
+    check_count("max_queries", max_queries)
+    check_count("top", top)
+    chosen = list(settings)
+    target = Path(path)
+    if target.is_dir():
+        raise ValueError(f"path must be a file to write, got the folder {target}")
+    groups = _column(graph, classes)
+    target.parent.mkdir(parents=True, exist_ok=True)  # one that cannot be made should not cost a cross-validation
+    tell = step or (lambda _: None)
+
+    tell("ranking")
+    fitted = ranker.ranker_
+    modelled = modelled_graph(ranker, graph)
+    encoded = encoded_graph(ranker, modelled)
+    rankings = rank_sample(fitted, encoded, top, max_queries)
+    share = known_share(ranker, graph)
+    known = tell_known(share)
+    measured, part, warned = measure_settings(ranker, modelled, chosen, folds=folds, max_nodes=max_nodes, step=tell)
+    tell("diagnosing")
+    found = sections.diagnosis(diagnose(graph), getattr(fitted, "relation", None), getattr(fitted, "loss", None))
+    tell("drawing")
+    drawn: list[pictures.Picture | None] = [pictures.heat_maps(fitted, encoded, groups, known)]
+    if getattr(fitted, "relation", None) == "reciprocal":
+        drawn.append(pictures.hodge(encoded))
+    if not np.isnan(rankings.losses).all():
+        drawn.append(pictures.loss_histogram(rankings, known))
+    drawn.append(pictures.loss_shares(measured))
+    if min(graph.shape) > 1:
+        drawn.append(pictures.coordinates(fitted, encoded, groups))
+    drawn.append(pictures.loss_curve(fitted))
+    tell("writing")
+    kernel = innermost(similarity_of(ranker)).kernel
+    parts = {
+        "summary": sections.summary(graph, rankings, measured, known),
+        "limits": limits(ranker, measured, share),
+        "card": model_facts(ranker, graph),
+        "diagnosis": found,
+        "settings": sections.settings(measured, warned, folds, modelled, part, kernel),
+        "pictures": join(one.figure() for one in drawn if one is not None),
+        "extremes": sections.extremes(fitted, encoded, rankings, measured),
+    }
+    first = graph.objects if ranks_incoming(fitted) else graph.nodes
+    data = explorer_data(rankings, first, not graph.is_two_domain)
+    page = _fill(title, parts, data, _left_out(rankings, len(data["queries"])))
+    _write(target, page.encode("utf-8", errors="replace"))
+    return target
+
+
+def _column(graph: RelationGraph, name: str | None) -> np.ndarray | None:
+    """A column of the nodes of a single domain, as text."""
+    if name is None:
+        return None
+    table = graph.nodes.rows if isinstance(graph.nodes.base, Table) else None
+    known = [] if table is None else list(table.kinds)
+    if table is None or name not in known:
+        raise ValueError(f"classes must be a column of the nodes, one of {known}, got {name!r}")
+    if graph.is_two_domain:
+        raise ValueError("classes are for nodes of a single domain, and the graph has two")
+    return np.array([str(one) for one in table.columns[name].tolist()])
+
+
+def _left_out(rankings: Rankings, shown: int) -> str:
+    """What the explorer does not have."""
+    n_objects = len(rankings.object_ids)
+    kept = rankings.indices.shape[1]
+    nodes = "all" if shown == rankings.n_queries else f"{shown:,} of the"
+    objects = "all" if kept >= n_objects - 1 else f"the first {kept} of"
+    drawn = "" if shown == rankings.n_queries else ", drawn at random"
+    return (
+        f"Pick a node to see what the model ranks first for it. Here are {nodes} {rankings.n_queries:,} conditioning "
+        f"nodes{drawn}, with {objects} {n_objects:,} objects each."
+    )
+
+
+def _fill(title: str, parts: dict[str, Markup], data: Any, left_out: str) -> str:
+    here = files("condrank.report")
+    script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css", "page.html"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    written = datetime.now(UTC)
+    return Template(page).substitute(
+        parts,
+        title=escape(title),
+        left_out=escape(left_out),
+        # Nothing but this script and data within the page: what a name or a cell holds can run and load nothing.
+        policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+        style=style,
+        script=script,
+        data=script_data(data),
+        version=escape(__version__),
+        written=tag("time", f"{written:%Y-%m-%d %H:%M} UTC", datetime=f"{written:%Y-%m-%dT%H:%MZ}"),
+    )
+
+
+def _write(target: Path, page: bytes) -> None:
+    """The whole page, or the file as it was."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise

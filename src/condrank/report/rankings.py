@@ -1,0 +1,139 @@
+"""Rankings of a sample of conditioning nodes, with the truth beside them and what was lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank.graph import RelationGraph
+from condrank.metrics import pair_counts
+from condrank.nodes import Nodes
+from condrank.plots.axes import draw_nodes
+from condrank.plots.predictions import predict_blocks, query_names, ranks_incoming
+from condrank.ranking import top_indices
+from condrank.tables.ranker import TableRanker
+from condrank.tables.table import Table
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """The top objects of some conditioning nodes, best first, and the loss over all objects.
+
+    Attributes
+    ----------
+    queries : ndarray of int, shape (n,)
+        Positions of the conditioning nodes in the graph.
+    n_queries : int
+        How many the graph has.
+    indices, scores, truth : ndarray of shape (n, top)
+        Positions of the objects, their scores, and the observed relation, NaN where there is none.
+    losses : ndarray of shape (n,)
+        Rank loss; NaN where there is nothing to rank.
+    observed : ndarray of int, shape (n,)
+        Objects whose relation to the conditioning node is known.
+    pooled_loss : float
+        Wrong pairs over comparable pairs, of all these nodes together; NaN without a comparable pair.
+    query_ids, object_ids : ndarray
+        Ids of all conditioning nodes and all objects of the graph.
+    """
+
+    queries: np.ndarray
+    n_queries: int
+    indices: np.ndarray
+    scores: np.ndarray
+    truth: np.ndarray
+    losses: np.ndarray
+    observed: np.ndarray
+    pooled_loss: float
+    query_ids: np.ndarray
+    object_ids: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def extremes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the n conditioning nodes with the highest and of the n with the lowest loss; no row is in both."""
+        known = np.flatnonzero(~np.isnan(self.losses))
+        order = known[np.argsort(-self.losses[known], kind="stable")]
+        worst = order[: min(n, (len(order) + 1) // 2)]
+        return worst, order[len(worst) :][::-1][:n]
+
+
+def modelled_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
+    """The graph with those columns of its tables that the model was trained on, as the same kinds."""
+    sides = [
+        Nodes(Table.of_kinds(nodes.rows, encoder.kinds_), None, nodes.ids)
+        if isinstance(nodes.base, Table) and hasattr(encoder, "kinds_")
+        else nodes
+        for nodes, encoder in ((graph.nodes, ranker.encoder_), (graph.objects, ranker.object_encoder_))
+    ]
+    return graph._part(sides[0], sides[1] if graph.is_two_domain else sides[0], graph.relation)
+
+
+def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
+    """The graph as the fitted ranker within takes it.
+
+    Kernel values of a loaded ranker are those of its training nodes, which are then found by their ids.
+    """
+    encoded = ranker.encode(graph)
+    if getattr(ranker.ranker_, "kernel", None) != "precomputed" or hasattr(ranker, "graph_"):
+        return encoded
+    first, second = (graph.objects, graph.nodes) if ranks_incoming(ranker.ranker_) else (graph.nodes, graph.objects)
+    queries = _known(ranker._queries, first, "nodes")
+    objects = _known(ranker._objects, second, "objects") if graph.is_two_domain else queries
+    sides = (objects, queries) if ranks_incoming(ranker.ranker_) else (queries, objects)
+    return encoded._part(*sides, encoded.relation)
+
+
+def _known(known: Any, nodes: Nodes, what: str) -> Nodes:
+    if nodes.ids is None:
+        raise ValueError(f"graph must have ids: the {what} of a kernel are found in the model by them")
+    return known.nodes.take(known.find(nodes.ids, what))
+
+
+def rank_sample(ranker: Any, graph: RelationGraph, top: int, max_queries: int) -> Rankings:
+    """Rank the objects of an encoded graph for at most ``max_queries`` conditioning nodes, drawn at random.
+
+    A node is left out of its own ranking, not of its loss. Time O(n_objects log n_objects) a conditioning node beside
+    the scores, which are made and dropped in blocks.
+    """
+    return rank_rows(ranker, graph, draw_nodes(len(query_names(ranker, graph)), max_queries), top)
+
+
+def rank_rows(ranker: Any, graph: RelationGraph, queries: np.ndarray, top: int) -> Rankings:
+    """As `rank_sample`, for the conditioning nodes at these positions."""
+    incoming = ranks_incoming(ranker)
+    n_queries, n_objects = graph.shape[::-1] if incoming else graph.shape
+    everything = np.arange(n_objects)
+    part = graph._cut(everything, queries) if incoming else graph._cut(queries, everything)
+    own = not graph.is_two_domain
+    parts, start, wrong, comparable = [], 0, 0.0, 0
+    for truth, scores in predict_blocks(ranker, part):
+        rows = np.arange(len(truth))
+        lost, pairs = pair_counts(truth, scores)
+        wrong, comparable = wrong + float(lost.sum()), comparable + int(pairs.sum())
+        losses = np.divide(lost, pairs, out=np.full(len(rows), np.nan), where=pairs > 0)
+        if own:
+            scores = np.array(scores)
+            scores[rows, queries[start + rows]] = -np.inf
+        best = top_indices(scores, min(top, n_objects - own))
+        found = (np.take_along_axis(values, best, axis=1) for values in (scores, truth))
+        parts.append((best, *found, losses, (~np.isnan(truth)).sum(axis=1)))
+        start += len(rows)
+    indices, scores, truth, losses, observed = (np.concatenate(column) for column in zip(*parts, strict=True))
+    ids = query_names(ranker, graph)
+    others: Nodes = graph.nodes if incoming else graph.objects
+    return Rankings(
+        queries=queries,
+        n_queries=n_queries,
+        indices=indices,
+        scores=scores,
+        truth=truth,
+        losses=losses,
+        observed=observed,
+        pooled_loss=wrong / comparable if comparable else float("nan"),
+        query_ids=ids,
+        object_ids=np.arange(n_objects) if others.ids is None else others.ids,
+    )
