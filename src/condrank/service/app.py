@@ -1,0 +1,211 @@
+"""The application: routes over a model that may be replaced while it serves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Path, Query, Response
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import HTMLResponse
+
+from condrank._version import __version__
+from condrank.service.guard import HEADERS, Guard
+from condrank.service.holder import ModelHolder
+from condrank.service.limits import Limits
+from condrank.service.metrics import CONTENT_TYPE, Metrics
+from condrank.service.model import Answer
+from condrank.service.page import page_headers, read_page
+from condrank.service.refusals import Refusal, add_handlers
+from condrank.service.schemas import (
+    HealthAnswer,
+    NodeAnswer,
+    NodesAnswer,
+    Place,
+    RankAnswer,
+    Ranked,
+    RankRequest,
+    Role,
+    ScoreAnswer,
+    ScoreRequest,
+    documented,
+)
+from condrank.service.work import Work
+
+MOST_NODES = 1000  # ids of a page
+
+
+def create_app(
+    holder: ModelHolder,
+    limits: Limits | None = None,
+    *,
+    token: str | None = None,
+    hosts: Sequence[str] | None = None,
+) -> FastAPI:
+    """The ASGI application that serves a model.
+
+    Parameters
+    ----------
+    holder : ModelHolder
+        The model.
+    limits : Limits, optional
+        What a request may ask for.
+    token : str, optional
+        Bearer token that every request has to bring, but those of the page and of health.
+    hosts : sequence of str, optional
+        Names by which the service may be called; by default any.
+    """
+    limits = Limits() if limits is None else limits
+    if token is not None and (not token or not token.isascii() or not token.isprintable() or " " in token):
+        raise ValueError("token must be one or more ASCII characters without spaces")
+    work, metrics = Work(limits), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        work.close()
+
+    app = FastAPI(
+        title="condrank",
+        version=__version__,
+        summary="Rank objects conditioned on a node, known or new.",
+        docs_url=None,  # its pages load scripts from other hosts
+        redoc_url=None,
+        lifespan=lifespan,
+        responses=documented(401, 403, 413, 422),
+    )
+    app.add_middleware(Guard, limits=limits, metrics=metrics, token=token, hosts=hosts)
+    add_handlers(app, HEADERS)
+    _add_answers(app, holder, limits, work)
+    _add_upkeep(app, holder, metrics, token is not None)
+    app.openapi = lambda: _described(app, limits, token is not None)  # type: ignore[method-assign]
+    return app
+
+
+def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) -> None:
+    """Rankings, scores and nodes."""
+    computed = documented(400, 404, 408, 503, 504)
+
+    @app.post("/rank", response_model=RankAnswer, responses=computed, summary="Rankings for known or new nodes")
+    async def rank(asked: RankRequest) -> Any:
+        _bound("queries", len(asked.queries), limits.queries)
+        _bound("k", asked.k, limits.k)
+        model = holder.current
+        given = (asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self)
+        answers = await work.run(model.rank, *given)
+        return RankAnswer(model=model.fingerprint, rankings=[_ranked(one) for one in answers])
+
+    @app.get(
+        "/rank/{id:path}",
+        response_model=Ranked,
+        responses=documented(404, 503, 504),
+        summary="The ranking for one known node",
+    )
+    async def rank_one(
+        id: Annotated[str, Path(description="Id of a known node.")],
+        k: Annotated[int, Query(ge=1, description="Places of the ranking.")] = 10,
+        exclude_self: Annotated[bool, Query(description="Leave the node out of its own ranking.")] = True,
+    ) -> Any:
+        _bound("k", k, limits.k)
+        answers = await work.run(holder.current.rank, [id], k, None, None, exclude_self)
+        return _ranked(answers[0])
+
+    @app.post("/score", response_model=ScoreAnswer, responses=computed, summary="Scores of pairs")
+    async def score(asked: ScoreRequest) -> Any:
+        _bound("pairs", len(asked.pairs), limits.pairs)
+        model, pairs = holder.current, asked.pairs
+        scores = await work.run(model.score, [one.query for one in pairs], [one.object for one in pairs])
+        return ScoreAnswer(model=model.fingerprint, scores=scores)
+
+    @app.get("/nodes", response_model=NodesAnswer, summary="Ids, a page at a time, perhaps by their first letters")
+    async def nodes(
+        prefix: Annotated[str, Query(max_length=1000)] = "",
+        start: Annotated[int, Query(ge=0, le=2**31)] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_NODES)] = 50,
+        role: Role = "queries",
+    ) -> Any:
+        total, ids = holder.current.find(role, prefix, start, limit)
+        return NodesAnswer(total=total, start=start, ids=ids)
+
+    @app.get("/nodes/{id:path}", response_model=NodeAnswer, responses=documented(404), summary="One known node")
+    async def node(id: Annotated[str, Path()], role: Role = "queries") -> Any:
+        name, columns = holder.current.node(id, role)
+        return NodeAnswer(id=name, columns=columns)
+
+
+def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: bool) -> None:
+    """Health, metrics, reloading and the page."""
+    page = read_page()
+
+    def health_now() -> HealthAnswer:
+        return HealthAnswer.model_validate(
+            {
+                "ready": True,
+                "version": __version__,
+                "model": holder.current.about(),
+                "loaded_at": holder.loaded_at,
+                "reload_error": holder.error,
+            }
+        )
+
+    @app.get("/health", response_model=HealthAnswer, summary="Whether it answers, and with which model")
+    async def health() -> Any:
+        return health_now()
+
+    @app.get(
+        "/metrics",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+        summary="Counts and times, as Prometheus reads them",
+    )
+    async def read_metrics() -> Response:
+        text = metrics.text(holder.loads, holder.failures, holder.loaded_at)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+
+    @app.post(
+        "/reload",
+        response_model=HealthAnswer,
+        responses=documented(409),
+        summary="Load the model's file anew (token only)",
+    )
+    async def reload() -> Any:
+        if not has_token:
+            raise Refusal(403, "reloading by request needs a service with a token; SIGHUP reloads as well")
+        if not await asyncio.to_thread(holder.reload):
+            raise Refusal(409, f"the old model stays: {holder.error}")
+        return health_now()
+
+    @app.get("/", include_in_schema=False)
+    async def explorer() -> Response:
+        return HTMLResponse(page, headers=page_headers(page))
+
+
+def _bound(name: str, given: int, most: int) -> None:
+    if given > most:
+        raise Refusal(422, f"{name}: expected at most {most}, got {given}")
+
+
+def _ranked(answer: Answer) -> Ranked:
+    places = [Place(id=one, score=score) for one, score in zip(answer.ids, answer.scores, strict=True)]
+    return Ranked(query=answer.query, ranking=places)
+
+
+def _described(app: FastAPI, limits: Limits, has_token: bool) -> dict[str, Any]:
+    """The OpenAPI document, with the limits that this service was started with."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
+        schemas = document["components"]["schemas"]
+        schemas["RankRequest"]["properties"]["k"]["maximum"] = limits.k
+        schemas["RankRequest"]["properties"]["queries"]["maxItems"] = limits.queries
+        schemas["ScoreRequest"]["properties"]["pairs"]["maxItems"] = limits.pairs
+        for parameter in document["paths"]["/rank/{id}"]["get"]["parameters"]:
+            if parameter["name"] == "k":
+                parameter["schema"]["maximum"] = limits.k
+        if has_token:
+            document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            document["security"] = [{"token": []}]
+            document["paths"]["/health"]["get"]["security"] = []
+        app.openapi_schema = document
+    return app.openapi_schema

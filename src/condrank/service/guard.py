@@ -1,0 +1,130 @@
+"""What every request passes: its host, its token, the size of its body; headers and counts of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+
+from condrank.service.limits import Limits
+from condrank.service.metrics import Metrics
+from condrank.service.refusals import Refusal, refusal
+
+OPEN = ("/", "/health")  # without a token: neither says anything of the nodes
+GONE = 499  # counted for a client that went away, as other servers do
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """ASGI middleware: requests that may not pass are answered here, others with their body read whole.
+
+    Parameters
+    ----------
+    app : ASGI application
+        Who answers.
+    limits : Limits
+        Size of a body, and time for it to arrive.
+    metrics : Metrics
+        Where requests are counted.
+    token : str, optional
+        What requests have to bring, as a bearer token.
+    hosts : sequence of str, optional
+        Names by which the service may be called; by default any. A page of another site, which a browser can be made to
+        take for this machine, comes with its own name.
+    """
+
+    def __init__(
+        self, app: Any, limits: Limits, metrics: Metrics, token: str | None = None, hosts: Sequence[str] | None = None
+    ):
+        self.app, self.limits, self.metrics = app, limits, metrics
+        self.token = None if token is None else token.encode()
+        self.hosts = None if hosts is None else {host.lower() for host in hosts}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+
+        async def send_on(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        self.metrics.running += 1
+        try:
+            try:
+                self._check(scope)
+                body = await self._body(scope, receive)
+            except Refusal as error:
+                await refusal(error.status, error.message, error.code)(scope, receive, send_on)
+            else:
+                if body is None:
+                    status = GONE
+                else:
+                    await self.app(scope, _replayed(body, receive), send_on)
+        finally:
+            self.metrics.running -= 1
+            route = getattr(scope.get("route"), "path_format", "other")
+            self.metrics.observe(route, scope["method"], status, time.perf_counter() - start)
+
+    def _check(self, scope: Any) -> None:
+        headers = Headers(scope=scope)
+        if self.hosts is not None:
+            host = headers.get("host", "").lower()
+            name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
+            if name not in self.hosts:
+                raise Refusal(403, "the service is not known by this host name; --allow-host adds names")
+        if self.token is not None and scope["path"] not in OPEN:
+            kind, _, given = headers.get("authorization", "").partition(" ")
+            is_right = hmac.compare_digest(given.strip().encode(), self.token)
+            if kind.lower() != "bearer" or not is_right:
+                raise Refusal(401, "a token is needed: Authorization: Bearer <token>")
+
+    async def _body(self, scope: Any, receive: Any) -> bytes | None:
+        """The whole body, None where the client went away; one that is too long is not read to its end."""
+        most = self.limits.body
+        told = Headers(scope=scope).get("content-length", "0")
+        if told.isdecimal() and int(told[:20]) > most:
+            raise Refusal(413, f"the body has {told[:20]} bytes, the most is {most}")
+        parts, size, more = [], 0, True
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    parts.append(message.get("body", b""))
+                    size, more = size + len(parts[-1]), message.get("more_body", False)
+                    if size > most:
+                        raise Refusal(413, f"the body has more than {most} bytes")
+        except TimeoutError:
+            raise Refusal(408, f"the body did not arrive within {self.limits.seconds:g} s") from None
+        return b"".join(parts)
+
+
+def _replayed(body: bytes, receive: Any) -> Any:
+    """A body that was read, to be read again."""
+    pending = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Any:
+        return pending.pop() if pending else await receive()
+
+    return again

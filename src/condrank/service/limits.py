@@ -1,0 +1,46 @@
+"""What one request may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from condrank.settings import check_count, check_number
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a request, and of all requests together.
+
+    Attributes
+    ----------
+    body : int
+        Most bytes of a request's body.
+    k : int
+        Most places of a ranking.
+    queries : int
+        Most conditioning nodes of a request; ten times as many pairs are scored.
+    seconds : float
+        Time that a request may take, from its last byte to the answer, and its body to arrive.
+    workers : int
+        Threads that compute.
+    waiting : int
+        Requests that may wait for a thread; further ones are turned away.
+    """
+
+    body: int = 1 << 20
+    k: int = 1000
+    queries: int = 100
+    seconds: float = 10.0
+    workers: int = 1
+    waiting: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("body", "k", "queries", "workers"):
+            check_count(name, getattr(self, name))
+        check_count("waiting", self.waiting, at_least=0)
+        check_number("seconds", self.seconds, above=0.0)
+
+    @property
+    def pairs(self) -> int:
+        """Most pairs of a request."""
+        return 10 * self.queries

@@ -1,0 +1,272 @@
+"""A loaded model as the service uses it: ids as JSON has them, an index of its objects, a fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.persistence.layout import MOST_HEADER, model_file
+from condrank.service.refusals import Refusal
+from condrank.tables import TableRanker
+from condrank.tables.ids import as_id_array, shown
+from condrank.tables.known import KnownNodes
+
+NodeId = str | int | float
+Node = dict[str, Any]
+MORE_COLUMNS = 100  # that a new node may have beside those of training; they are not looked at
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The ranking of one conditioning node: its id (None of a new one without any), and ids and scores, best first."""
+
+    query: Any
+    ids: list[Any]
+    scores: list[float]
+
+
+class ServedModel:
+    """A fitted ranker ready for requests; any number of threads may use it.
+
+    Parameters
+    ----------
+    ranker : TableRanker
+        The model.
+    kind : {"exact", "approximate"}
+        Of the index of its objects.
+    fingerprint : str
+        What tells it from other models.
+    """
+
+    def __init__(self, ranker: TableRanker, kind: str = "exact", fingerprint: str = ""):
+        self.ranker, self.fingerprint = ranker, fingerprint
+        self.sides: dict[str, KnownNodes] = {"queries": ranker._queries, "objects": ranker._objects}
+        self.is_one_domain = ranker._queries is ranker._objects
+        nodes, _ = ranker._read_objects(None)
+        # The index knows objects by position, and so the ids can be of any type.
+        self.index = ranker.ranker_.index(
+            None if nodes is None else nodes.rows, np.arange(len(ranker._objects.nodes)), kind=kind
+        )
+        self._ids = {role: _as_json(side.names.ids) for role, side in self.sides.items()}
+        self._sorted = {role: _searchable(self._ids[role]) for role in self.sides}
+        # A model that cannot rank is refused now, and the first request finds everything warm.
+        self.rank([self._ids["queries"][0]], 1)
+
+    @classmethod
+    def load(cls, path: Any, kind: str = "exact") -> ServedModel:
+        """The model of a file or folder; a ValueError or OSError tells why there is none."""
+        mark = fingerprint(path)
+        return cls(TableRanker.load(path), kind, mark)
+
+    def __len__(self) -> int:
+        return len(self._ids["objects"])
+
+    def rank(
+        self,
+        queries: Sequence[NodeId | Node],
+        k: int,
+        exclude: Sequence[Any] | None = None,
+        candidates: Sequence[Any] | None = None,
+        exclude_self: bool = True,
+    ) -> list[Answer]:
+        """The k best objects for each conditioning node, known by id or new with its columns.
+
+        Parameters
+        ----------
+        queries : sequence of ids and dicts
+            Conditioning nodes.
+        k : int
+            Places of a ranking.
+        exclude, candidates : sequence of ids, or a sequence of ids for each conditioning node
+            Objects to leave out, and the only ones to rank. Leaving out what is not there is no error.
+        exclude_self : bool
+            Leave a node out of its own ranking.
+        """
+        features, names, places = self._read(queries, "queries")
+        left_out = self._choice(exclude, len(queries), "exclude")
+        among = self._choice(candidates, len(queries), "candidates")
+        if exclude_self and self.is_one_domain:
+            left_out = [
+                np.union1d(one, place[place >= 0]) for one, place in zip(left_out, places[:, None], strict=True)
+            ]
+        given: dict[str, Any] = {"exclude": left_out if any(map(len, left_out)) else None}
+        if candidates is not None:
+            # One list for all is looked at once, not anew for each conditioning node.
+            given["candidates"] = among if any(isinstance(one, list) for one in candidates) else among[0]
+        with _computing(queries):
+            found = self.index.top(features, k, **given)
+        answers = []
+        for row, (name, barred) in enumerate(zip(names, left_out, strict=True)):
+            there = found.indices[row] >= 0
+            indices, scores = found.indices[row][there], found.scores[row][there]
+            allowed = len(self) - len(barred) if candidates is None else len(np.setdiff1d(among[row], barred))
+            if len(indices) < min(k, allowed) or not np.isfinite(scores).all():
+                raise _too_large(f"queries.{row}")
+            ids = self._ids["objects"]
+            answers.append(Answer(name, [ids[place] for place in indices.tolist()], scores.tolist()))
+        return answers
+
+    def score(self, queries: Sequence[NodeId | Node], objects: Sequence[NodeId | Node]) -> list[float]:
+        """Scores of aligned pairs."""
+        first, second = self._read(queries, "queries")[0], self._read(objects, "objects")[0]
+        with _computing([*queries, *objects]):
+            scores = self.ranker.ranker_.predict_edges(first, second)
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if len(wrong):
+            raise _too_large(f"pairs.{wrong[0]}")
+        return scores.tolist()
+
+    def find(self, role: str, prefix: str, start: int, limit: int) -> tuple[int, list[Any]]:
+        """How many ids begin with a prefix (case does not matter), and a page of them; without one in their order."""
+        ids = self._ids[role]
+        if not prefix:
+            return len(ids), ids[start : start + limit]
+        texts, places = self._sorted[role]
+        prefix = prefix.casefold()
+        first = bisect_left(texts, prefix)
+        last = bisect_left(texts, prefix + chr(0x10FFFF), lo=first)
+        return last - first, [ids[place] for place in places[first:last][start : start + limit]]
+
+    def node(self, one: NodeId, role: str) -> tuple[Any, dict[str, Any]]:
+        """Id and columns of a known node."""
+        place = int(self._known([one], role, role)[0])
+        table = self.sides[role].table
+        return self._ids[role][place], {} if table is None else table.row(place)
+
+    def about(self) -> dict[str, Any]:
+        """What there is to know of the model."""
+        ranker = self.ranker.ranker_
+        encoders = {role: side.encoder for role, side in self.sides.items()}
+        return {
+            "fingerprint": self.fingerprint,
+            "queries": len(self._ids["queries"]),
+            "objects": len(self),
+            "one_domain": self.is_one_domain,
+            "columns": {role: {} if one is None else dict(one.kinds_) for role, one in encoders.items()},
+            "relation": str(ranker.relation),
+            "loss": str(ranker.loss),
+            "index": self.index.kind,
+        }
+
+    def _read(self, given: Sequence[Any], role: str) -> tuple[Any, list[Any], np.ndarray]:
+        """Features, ids (None of a new node without one) and places (-1 of a new one) of nodes."""
+        side = self.sides[role]
+        is_new = np.array([isinstance(one, dict) for one in given], dtype=bool)
+        names: list[Any] = [None] * len(given)
+        places = np.full(len(given), -1, dtype=np.intp)
+        known = np.flatnonzero(~is_new).tolist()
+        places[known] = self._known([given[row] for row in known], role, role, known)
+        for row in known:
+            names[row] = self._ids[role][int(places[row])]
+        if not is_new.any():
+            return side.nodes.take(places).rows, names, places
+        parts: list[Any] = []
+        for row, one in enumerate(given):
+            if not is_new[row]:
+                parts.append(side.nodes.take(places[row : row + 1]).rows)
+                continue
+            self._refuse_wide(one, side, f"{role}.{row}")
+            # One at a time: what a node's values are taken for must not depend on who else is asked for.
+            try:
+                nodes, ids = side.read([one], f"{role}.{row}")
+            except ValueError as error:
+                raise Refusal(422, f"{str(error).replace(', position 0', ''):.300}") from None
+            if nodes.base.shape[1] != side.nodes.base.shape[1]:
+                raise Refusal(
+                    422, f"{role}.{row} must have {side.nodes.base.shape[1]} features, got {nodes.base.shape[1]}"
+                )
+            parts.append(nodes.rows)
+            if ids is not None:
+                names[row], places[row] = _as_json(ids)[0], side.names.places(ids)[0]
+        stacked = sparse.vstack(parts, format="csr") if any(map(sparse.issparse, parts)) else np.vstack(parts)
+        return stacked, names, places
+
+    def _refuse_wide(self, one: Node, side: KnownNodes, where: str) -> None:
+        """Refuse a node of very many columns that the model does not know, before they are read."""
+        known = side.nodes.base.shape[1] if side.encoder is None else len(side.encoder.kinds_)
+        if len(one) > known + MORE_COLUMNS:
+            raise Refusal(422, f"{where} has {len(one):,} columns, the model knows {known:,}")
+
+    def _known(self, given: Sequence[NodeId], role: str, where: str, rows: list[int] | None = None) -> np.ndarray:
+        """Positions of nodes by id; one that is not there is refused."""
+        places = self._places(given, role)
+        if (places < 0).any():
+            first = int(np.argmax(places < 0))
+            row = first if rows is None else rows[first]
+            what = "node" if self.is_one_domain else {"queries": "conditioning node", "objects": "object"}[role]
+            place = f" ({where}.{row})" if len(given) > 1 else ""
+            raise Refusal(404, f"no {what} has the id {given[first]!r:.80}{place}", "unknown_id")
+        return places
+
+    def _places(self, given: Sequence[NodeId], role: str) -> np.ndarray:
+        """Positions of nodes, -1 for an id that no node has; each by itself, as ids of several types may come."""
+        places, names = np.full(len(given), -1, dtype=np.intp), self.sides[role].names
+        for kind in (str, int, float):
+            rows = [row for row, one in enumerate(given) if type(one) is kind]
+            if rows:
+                places[rows] = names.places(as_id_array([given[row] for row in rows]))
+        return places
+
+    def _choice(self, given: Sequence[Any] | None, n: int, what: str) -> list[np.ndarray]:
+        """Different positions of objects for each of n conditioning nodes; candidates have to be there."""
+        given = [] if given is None else given
+        if not any(isinstance(one, list) for one in given):
+            return [self._chosen(given, what)] * n
+        if len(given) != n:
+            raise Refusal(422, f"{what} must have one list for each of the {n} queries, got {len(given)}")
+        return [self._chosen(one, f"{what}.{row}") for row, one in enumerate(given)]
+
+    def _chosen(self, given: Sequence[NodeId], where: str) -> np.ndarray:
+        strict = where.startswith("candidates")
+        places = self._known(given, "objects", where) if strict else self._places(given, "objects")
+        return np.unique(places[places >= 0])
+
+
+def fingerprint(path: Any) -> str:
+    """SHA-256 of a model file's header, which has the checksums of all that the file holds."""
+    with model_file(path).open("rb") as file:
+        start = file.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+        return hashlib.sha256(file.read(min(length, MOST_HEADER))).hexdigest()
+
+
+@contextmanager
+def _computing(given: Sequence[Any]) -> Iterator[None]:
+    """Overflow is told by who looks at the scores; a model that takes known nodes only says so itself."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            yield
+    except ValueError as error:
+        if not any(isinstance(one, dict) for one in given):
+            raise
+        raise Refusal(422, f"{error!s:.300}") from None
+
+
+def _too_large(where: str) -> Refusal:
+    return Refusal(422, f"{where}: its scores are not finite; some value is too far from those of training")
+
+
+def _as_json(ids: np.ndarray) -> list[Any]:
+    """Ids as JSON has them: dates and what JSON has no word for as strings."""
+    plain = (shown(ids, row) for row in range(len(ids)))
+    return [str(one) if not isinstance(one, str | int | float) or _is_odd(one) else one for one in plain]
+
+
+def _is_odd(one: Any) -> bool:
+    return isinstance(one, float) and not math.isfinite(one)
+
+
+def _searchable(ids: list[Any]) -> tuple[list[str], list[int]]:
+    """Texts of ids in alphabetical order, and where each is."""
+    texts = [str(one).casefold() for one in ids]
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    return [texts[place] for place in order], order

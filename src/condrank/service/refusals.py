@@ -1,0 +1,91 @@
+"""Requests that are refused: a status, a code for programs and a sentence for people, always as JSON."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+CODES = {
+    400: "malformed",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "body_too_slow",
+    409: "reload_failed",
+    413: "body_too_large",
+    422: "invalid",
+    500: "internal",
+    503: "busy",
+    504: "too_long",
+}
+SHOWN = 3  # errors of a body that are told
+
+
+class Refusal(Exception):
+    """A request that is not answered.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    message : str
+        What is wrong and what was expected.
+    code : str, optional
+        By default that of the status.
+    """
+
+    def __init__(self, status: int, message: str, code: str | None = None):
+        super().__init__(message)
+        self.status, self.message, self.code = status, message, code or CODES[status]
+
+
+def refusal(status: int, message: str, code: str | None = None, headers: Any = None) -> Response:
+    """The answer to a request that is refused."""
+    body = json.dumps({"error": {"code": code or CODES.get(status, "refused"), "message": message}})
+    extra = {401: {"WWW-Authenticate": "Bearer"}, 503: {"Retry-After": "1"}}.get(status, {})
+    return Response(body, status, {**extra, **dict(headers or {})}, media_type="application/json")
+
+
+def add_handlers(app: FastAPI, headers: dict[str, str]) -> None:
+    """Every error of an app in the same form; ``headers`` go with what no middleware sees."""
+
+    @app.exception_handler(Refusal)
+    async def refused(request: Request, error: Refusal) -> Response:
+        return refusal(error.status, error.message, error.code)
+
+    @app.exception_handler(HTTPException)
+    async def failed(request: Request, error: HTTPException) -> Response:
+        told = {404: f"there is nothing at {request.url.path!r}", 400: "the body is not JSON that can be read"}
+        message = told.get(error.status_code) or HTTPStatus(error.status_code).phrase.lower()
+        return refusal(error.status_code, message, headers=error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        errors = error.errors()
+        if errors and errors[0]["type"] == "json_invalid":
+            detail = errors[0].get("ctx", {}).get("error", "")
+            return refusal(400, f"the body is not JSON: {detail}, at character {errors[0]['loc'][-1]}")
+        if errors and tuple(errors[0]["loc"]) == ("body",) and "json" not in request.headers.get("content-type", ""):
+            return refusal(422, "the body must be JSON, sent with Content-Type: application/json")
+        return refusal(422, _told(errors))
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        return refusal(500, "the service failed; its log tells more", headers=headers)
+
+
+def _told(errors: Any) -> str:
+    """The first errors, each with its place; what came is not repeated, it may be long."""
+    shown = [f"{'.'.join(map(str, error['loc'][1:])) or 'body'}: {_sentence(error)}" for error in errors[:SHOWN]]
+    more = f" (and {len(errors) - SHOWN} more)" if len(errors) > SHOWN else ""
+    return "; ".join(shown) + more
+
+
+def _sentence(error: Any) -> str:
+    return error["msg"].replace("Input should be ", "expected ")

@@ -1,0 +1,160 @@
+"""What requests and answers look like; the OpenAPI description is made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+
+from condrank.service.given import AnyNode, Chosen, wrong
+
+ShownId = str | int | float | bool
+Role = Literal["queries", "objects"]
+
+
+class Strict(BaseModel):
+    """Names that are not known are refused: a misspelt option should not be ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown(cls, given: Any) -> Any:
+        """The first of them only: a body can be made of nothing else."""
+        unknown = (
+            next((name for name in given if name not in cls.model_fields), None) if isinstance(given, dict) else None
+        )
+        if unknown is not None:
+            raise wrong(f"{unknown!r:.60} is not known here; there are {', '.join(cls.model_fields)}")
+        return given
+
+
+class RankRequest(Strict):
+    """Conditioning nodes to rank objects for."""
+
+    queries: Annotated[
+        list[AnyNode],
+        Field(min_length=1, fail_fast=True, description="Known nodes by id, new ones by columns."),
+    ]
+    k: Annotated[int, Field(ge=1, strict=True, description="Places of a ranking.")] = 10
+    exclude: Annotated[
+        Chosen | None, Field(description="Objects to leave out, for all queries, or a list for each of them.")
+    ] = None
+    candidates: Annotated[
+        Chosen | None, Field(description="The only objects to rank, for all queries, or a list for each of them.")
+    ] = None
+    exclude_self: Annotated[StrictBool, Field(description="Leave a node out of its own ranking.")] = True
+
+
+class Place(BaseModel):
+    """An object of a ranking."""
+
+    id: ShownId
+    score: float
+
+
+class Ranked(BaseModel):
+    """A ranking, best first."""
+
+    query: Annotated[ShownId | None, Field(description="The conditioning node; null for a new one without id.")]
+    ranking: list[Place]
+
+
+class RankAnswer(BaseModel):
+    """A ranking for each conditioning node, in their order."""
+
+    model: Annotated[str, Field(description="Fingerprint of the model that answered.")]
+    rankings: list[Ranked]
+
+
+class Pair(Strict):
+    """A conditioning node and an object."""
+
+    query: AnyNode
+    object: AnyNode
+
+
+class ScoreRequest(Strict):
+    """Pairs to score."""
+
+    pairs: Annotated[list[Pair], Field(min_length=1, fail_fast=True)]
+
+
+class ScoreAnswer(BaseModel):
+    """A score for each pair, in their order; higher is better, for the logistic loss log-odds."""
+
+    model: str
+    scores: list[float]
+
+
+class NodesAnswer(BaseModel):
+    """A page of ids."""
+
+    total: Annotated[int, Field(description="How many there are, on all pages.")]
+    start: int
+    ids: list[ShownId]
+
+
+class NodeAnswer(BaseModel):
+    """A known node; no columns where the model does not keep them."""
+
+    id: ShownId
+    columns: dict[str, Any]
+
+
+class ModelAnswer(BaseModel):
+    """What there is to know of a model."""
+
+    fingerprint: str
+    queries: Annotated[int, Field(description="Conditioning nodes that are known by id.")]
+    objects: int
+    one_domain: bool
+    columns: Annotated[
+        dict[Role, dict[str, str]],
+        Field(description="Columns of new conditioning nodes and objects, with their kinds; none: plain features."),
+    ]
+    relation: str
+    loss: str
+    index: str
+
+
+class HealthAnswer(BaseModel):
+    """The service answers; which model, and why a newer file is not served."""
+
+    ready: bool
+    version: Annotated[str, Field(description="Of condrank.")]
+    model: ModelAnswer
+    loaded_at: Annotated[float, Field(description="Seconds since 1970.")]
+    reload_error: str | None
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    code: str
+    message: str
+
+
+class ErrorAnswer(BaseModel):
+    """A request that was refused."""
+
+    error: Problem
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Descriptions of errors for the OpenAPI document."""
+    return {status: {"model": ErrorAnswer, "description": MEANINGS[status]} for status in statuses}
+
+
+MEANINGS = {
+    400: "The body is not JSON.",
+    401: "A token is needed.",
+    403: "Not allowed.",
+    404: "No node has this id.",
+    408: "The body did not arrive in time.",
+    409: "The new model cannot be loaded; the old one stays.",
+    413: "The body is too large.",
+    422: "The request asks for something that cannot be answered; the message says what.",
+    503: "Too many requests are waiting.",
+    504: "The answer took too long.",
+}
