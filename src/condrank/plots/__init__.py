@@ -7,8 +7,19 @@ matplotlib is imported when something is drawn, not before.
 
 from __future__ import annotations
 
+from condrank.plots.coordinates import CoordinatesDisplay
 from condrank.plots.curves import LossCurveDisplay
+from condrank.plots.hodge import HodgeDisplay
+from condrank.plots.query_loss import QueryLossDisplay
 from condrank.plots.relation import RelationDisplay, deal_out
 from condrank.plots.simplex import SimplexDisplay
 
-__all__ = ["LossCurveDisplay", "RelationDisplay", "SimplexDisplay", "deal_out"]
+__all__ = [
+    "CoordinatesDisplay",
+    "HodgeDisplay",
+    "LossCurveDisplay",
+    "QueryLossDisplay",
+    "RelationDisplay",
+    "SimplexDisplay",
+    "deal_out",
+]

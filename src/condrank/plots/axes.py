@@ -1,8 +1,18 @@
-"""Axes that no window and no pyplot knows of."""
+"""Axes that no window and no pyplot knows of, and what all pictures do alike: holes, samples, notes."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+from condrank.settings import check_count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colour of what was not observed; no colour map in use here has it.
+NOT_OBSERVED = "0.8"
 
 
 def new_axes(rows: int, columns: int, figsize: tuple[float, float]) -> np.ndarray:
@@ -10,3 +20,37 @@ def new_axes(rows: int, columns: int, figsize: tuple[float, float]) -> np.ndarra
     from matplotlib.figure import Figure
 
     return Figure(figsize=figsize, layout="constrained").subplots(rows, columns, squeeze=False).ravel()
+
+
+def given_axes(ax: Any, count: int, what: str) -> np.ndarray:
+    """The caller's axes as a flat array, after counting them."""
+    axes = np.asarray(ax, dtype=object).ravel()
+    if len(axes) != count:
+        raise ValueError(f"ax must be {what}, got {len(axes)}")
+    return axes
+
+
+def draw_nodes(n: int, max_nodes: int) -> np.ndarray:
+    """Positions of the nodes to show, ascending: all, or as many as asked for, drawn at random, the same each time."""
+    check_count("max_nodes", max_nodes)
+    return np.arange(n) if n <= max_nodes else np.sort(np.random.default_rng(0).choice(n, max_nodes, replace=False))
+
+
+def sample_note(shown: tuple[int, ...], total: tuple[int, ...]) -> str:
+    """What a picture says of itself when it does not show all nodes of a relation's sides; nothing when it does."""
+    if shown == total:
+        return ""
+    few, all_of_them = (" × ".join(f"{n:,}" for n in dict.fromkeys(sides)) for sides in (shown, total))
+    return f"{few} of {all_of_them} nodes, drawn at random"
+
+
+def show_matrix(ax: Axes, values: np.ndarray, **colours: Any) -> Any:
+    """A matrix as an image; NaN in the colour of what was not observed."""
+    image = ax.imshow(values, aspect="equal", interpolation="nearest", **colours)
+    ax.set_facecolor(NOT_OBSERVED)
+    return image
+
+
+def label_below(ax: Axes, *lines: str) -> None:
+    """Label of the x axis, with notes as further lines below it, where no layout lets them collide."""
+    ax.set_xlabel("\n".join(line for line in lines if line), fontsize=9)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from condrank.plots.axes import new_axes
+from condrank.plots.predictions import fitted_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +82,11 @@ class LossCurveDisplay:
 
     @classmethod
     def from_estimator(cls, ranker: Any) -> LossCurveDisplay:
-        """The λ curve of a fitted `condrank.ConditionalRankerCV`, or the curve of a ranker that stopped early."""
+        """The λ curve of a fitted `condrank.ConditionalRankerCV`, or the curve of a ranker that stopped early.
+
+        Also of one within a `condrank.TableRanker` or a pipeline.
+        """
+        ranker = fitted_ranker(ranker)
         if hasattr(ranker, "cv_losses_"):
             return cls.from_values(ranker.alphas_, ranker.cv_losses_, folds=ranker.fold_losses_, chosen=ranker.alpha_)
         if hasattr(ranker, "history_"):
@@ -105,7 +110,7 @@ class LossCurveDisplay:
         order = np.argsort(self.values)
         (line,) = axes.plot(self.values[order], self.losses[order], color=colour, label=name, marker=".", zorder=2)
         if self.folds is not None and len(self.folds) > 1:
-            axes.plot(self.values[order], self.folds[:, order].T, color=line.get_color(), alpha=0.2, linewidth=0.8)
+            axes.plot(self.values[order], self.folds[:, order].T, color=line.get_color(), alpha=0.45, linewidth=1.0)
         if self.chosen is not None:
             at = int(np.argmin(np.abs(self.values - self.chosen)))
             axes.plot(self.values[at], self.losses[at], "o", color=line.get_color(), markerfacecolor="white", zorder=3)

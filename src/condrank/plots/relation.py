@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from condrank.plots.axes import new_axes
+from condrank.plots.axes import draw_nodes, given_axes, label_below, new_axes, sample_note, show_matrix
+from condrank.plots.predictions import predict_sample
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from condrank.graph import RelationGraph
+
+#: Most nodes along a side: more than a screen has pixels for.
+MAX_NODES = 2000
 
 
 class RelationDisplay:
@@ -19,15 +25,20 @@ class RelationDisplay:
 
     A ranking says nothing of values, only of order. So the predicted image shows, in each row, that row's true values
     dealt out in the predicted order: a perfect ranking gives the true image again, and what differs is ranked wrongly.
+    Grey is what was not observed.
 
     Parameters
     ----------
     Y_true, Y_score : ndarray of shape (n_queries, n_objects)
         Relation, NaN where it is not observed, and scores.
     order : ndarray of int or None
-        Order of the nodes along both sides of a square relation; None: as they come.
+        Order of the conditioning nodes, and of the objects of a square relation; None: as they come.
+    object_order : ndarray of int or None
+        Order of the objects where it is not that of the conditioning nodes.
     groups : ndarray of shape (n_queries,) or None
         Group of each node, such as its class; each run of a group is named along the sides.
+    note : str
+        What to say below the images, such as that they show a sample.
 
     Attributes
     ----------
@@ -41,7 +52,7 @@ class RelationDisplay:
     >>> import numpy as np
     >>> from condrank.plots import RelationDisplay
     >>> Y = np.equal.outer([0, 1, 0], [0, 1, 0]).astype(float)
-    >>> display = RelationDisplay.from_predictions(Y, Y, order=[0, 2, 1], groups=[0, 1, 0]).plot()
+    >>> display = RelationDisplay.from_predictions(Y, Y, order="groups", groups=[0, 1, 0]).plot()
     >>> [ax.get_title() for ax in display.ax_]
     ['true', 'predicted']
     """
@@ -49,13 +60,47 @@ class RelationDisplay:
     figure_: Figure
     ax_: np.ndarray
 
-    def __init__(self, Y_true: np.ndarray, Y_score: np.ndarray, *, order: np.ndarray | None = None, groups: Any = None):
+    def __init__(
+        self,
+        Y_true: np.ndarray,
+        Y_score: np.ndarray,
+        *,
+        order: np.ndarray | None = None,
+        object_order: np.ndarray | None = None,
+        groups: Any = None,
+        note: str = "",
+    ):
         self.Y_true, self.Y_score = Y_true, Y_score
-        self.order, self.groups = order, groups
+        self.order, self.object_order = order, order if object_order is None else object_order
+        self.groups, self.note = groups, note
+
+    @classmethod
+    def from_estimator(
+        cls,
+        ranker: Any,
+        graph: RelationGraph,
+        *,
+        order: ArrayLike | str | None = None,
+        groups: ArrayLike | None = None,
+        max_nodes: int = MAX_NODES,
+    ) -> RelationDisplay:
+        """A graph's relation beside a fitted ranker's scores of it; parameters are those of `from_predictions`."""
+        shown = predict_sample(ranker, graph, max_nodes)
+        places, names = _check_sides(order, groups, shown.total)
+        places, names = _of_sample(places, names, shown.queries)
+        display = cls.from_predictions(shown.truth, shown.scores, order=places, groups=names, max_nodes=max_nodes)
+        display.note = sample_note(shown.truth.shape, shown.total)
+        return display
 
     @classmethod
     def from_predictions(
-        cls, Y_true: ArrayLike, Y_score: ArrayLike, *, order: ArrayLike | None = None, groups: ArrayLike | None = None
+        cls,
+        Y_true: ArrayLike,
+        Y_score: ArrayLike,
+        *,
+        order: ArrayLike | str | None = None,
+        groups: ArrayLike | None = None,
+        max_nodes: int = MAX_NODES,
     ) -> RelationDisplay:
         """Check and keep a relation and its predictions.
 
@@ -63,28 +108,41 @@ class RelationDisplay:
         ----------
         Y_true, Y_score : array-like of shape (n_queries, n_objects)
             Relation, NaN where it is not observed, and scores.
-        order : array-like of int, shape (n_nodes,), optional
-            A permutation of the nodes of a square relation, such as ``np.argsort(classes)``.
+        order : {"score", "groups"} or array-like of int, shape (n_nodes,), optional
+            "score": by the mean of what was observed of a node, highest first, both sides of two domains by their
+            own; "groups": by group and within it by that mean; or a permutation of the nodes of a square relation.
         groups : array-like of shape (n_nodes,), optional
-            Group of each node, in the nodes' own order, not in ``order``.
+            Group of each node of a square relation, in the nodes' own order, not in ``order``.
+        max_nodes : int
+            Of more nodes, so many are drawn at random and shown, and a note says so.
         """
         truth, scores = np.asarray(Y_true, dtype=float), np.asarray(Y_score, dtype=float)
         if truth.ndim != 2 or truth.size == 0:
             raise ValueError(f"Y_true must have shape (n_queries, n_objects), got {truth.shape}")
         if scores.shape != truth.shape:
             raise ValueError(f"Y_score must have the shape of Y_true, {truth.shape}, got {scores.shape}")
+        if np.isnan(truth).all():
+            raise ValueError("Y_true must have an observed value, got NaN only")
         n, m = truth.shape
-        if n != m and (order is not None or groups is not None):
-            raise ValueError(f"order and groups need a square relation, got shape {truth.shape}")
-        places = None if order is None else np.asarray(order)
-        if places is not None and not np.array_equal(np.sort(places), np.arange(n)):
-            raise ValueError(f"order must hold each of the positions 0 to {n - 1} once")
-        names = None if groups is None else np.asarray(groups)
-        if names is not None and names.shape != (n,):
-            raise ValueError(f"groups must have shape ({n},), got {names.shape}")
-        return cls(truth, scores, order=places, groups=names)
+        places, names = _check_sides(order, groups, truth.shape)
+        rows = draw_nodes(n, max_nodes)
+        columns = rows if n == m else draw_nodes(m, max_nodes)
+        note = sample_note((len(rows), len(columns)), truth.shape)
+        if note:
+            places, names = _of_sample(places, names, rows)
+            truth, scores = truth[np.ix_(rows, columns)], scores[np.ix_(rows, columns)]
+        if isinstance(places, str):
+            by_row = _best_first(truth)
+            if places == "groups":
+                # A stable sort of what is sorted by mean already keeps that order within a group.
+                by_row = by_row[np.argsort(names[by_row], kind="stable")]
+            by_column = by_row if n == m else _best_first(truth.T)
+            return cls(truth, scores, order=by_row, object_order=by_column, groups=names, note=note)
+        return cls(truth, scores, order=places, groups=names, note=note)
 
-    def plot(self, ax: Any = None, *, show: str = "ranks", cmap: str = "YlGnBu") -> RelationDisplay:
+    def plot(
+        self, ax: Any = None, *, show: str = "ranks", cmap: str = "YlGnBu", colourbar: bool = False
+    ) -> RelationDisplay:
         """Draw both images on the colour scale of the true relation.
 
         Parameters
@@ -95,22 +153,30 @@ class RelationDisplay:
             Predictions as true values in the predicted order, or as the scores themselves.
         cmap : str
             Name of a colour map of matplotlib.
+        colourbar : bool
+            Whether to say beside the images which value has which colour.
         """
         if show not in ("ranks", "scores"):
             raise ValueError(f"show must be 'ranks' or 'scores', got {show!r}")
-        axes = new_axes(1, 2, figsize=(8, 4)) if ax is None else np.asarray(ax, dtype=object).ravel()
-        if len(axes) != 2:
-            raise ValueError(f"ax must be two axes, for truth and prediction, got {len(axes)}")
+        axes = new_axes(1, 2, figsize=(8, 4)) if ax is None else given_axes(ax, 2, "two axes, for truth and prediction")
         predicted = deal_out(self.Y_true, self.Y_score) if show == "ranks" else self.Y_score
         low, high = np.nanmin(self.Y_true), np.nanmax(self.Y_true)
+        holes = "grey: not observed" if np.isnan(self.Y_true).any() else ""
+        n, m = self.Y_true.shape
+        rows = np.arange(n) if self.order is None else self.order
+        columns = np.arange(m) if self.object_order is None else self.object_order
+        image = None
         for each, values, title in zip(axes, (self.Y_true, predicted), ("true", "predicted"), strict=True):
-            arranged = values if self.order is None else values[np.ix_(self.order, self.order)]
-            each.imshow(arranged, cmap=cmap, vmin=low, vmax=high, aspect="equal")
+            image = show_matrix(each, values[np.ix_(rows, columns)], cmap=cmap, vmin=low, vmax=high)
             each.set_title(title, fontsize=10)
-            each.set_xlabel("object")
             self._mark_groups(each)
+        label_below(axes[0], "object", self.note)
+        label_below(axes[1], "object", holes)
         axes[0].set_ylabel("conditioning node")
-        self.figure_, self.ax_ = axes[0].get_figure(root=True), axes
+        figure = axes[0].get_figure(root=True)
+        if colourbar:
+            figure.colorbar(image, ax=list(axes), shrink=0.75, pad=0.02).outline.set_visible(False)
+        self.figure_, self.ax_ = figure, axes
         return self
 
     def _mark_groups(self, ax: Axes) -> None:
@@ -139,3 +205,37 @@ def deal_out(Y_true: np.ndarray, Y_score: np.ndarray) -> np.ndarray:
         seen = np.flatnonzero(~np.isnan(truth))
         dealt[row, seen[np.argsort(-scores[seen], kind="stable")]] = -np.sort(-truth[seen])
     return dealt
+
+
+def _check_sides(order: Any, groups: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
+    """Order and groups as arrays (an order may be the name of a rule), after checking them against the relation."""
+    n, m = shape
+    places = order if order is None or isinstance(order, str) else np.asarray(order)
+    if isinstance(places, str) and places not in ("score", "groups"):
+        raise ValueError(f"order must be 'score', 'groups' or positions, got {order!r}")
+    by_score = isinstance(places, str) and places == "score"
+    if n != m and not (groups is None and (places is None or by_score)):
+        raise ValueError(f"order (but 'score') and groups need a square relation, got shape {shape}")
+    if isinstance(places, str) and not by_score and groups is None:
+        raise ValueError("order='groups' needs groups")
+    if isinstance(places, np.ndarray) and not np.array_equal(np.sort(places), np.arange(n)):
+        raise ValueError(f"order must hold each of the positions 0 to {n - 1} once")
+    names = None if groups is None else np.asarray(groups)
+    if names is not None and names.shape != (n,):
+        raise ValueError(f"groups must have shape ({n},), got {names.shape}")
+    return places, names
+
+
+def _of_sample(places: Any, names: Any, rows: np.ndarray) -> tuple[Any, Any]:
+    """Order and groups of the nodes that were drawn, as positions among them."""
+    if isinstance(places, np.ndarray):
+        places = np.searchsorted(rows, places[np.isin(places, rows)])
+    return places, None if names is None else names[rows]
+
+
+def _best_first(Y: np.ndarray) -> np.ndarray:
+    """Rows by the mean of their observed values, highest first; rows without any come last."""
+    observed = ~np.isnan(Y)
+    count = observed.sum(axis=1)
+    mean = np.where(count > 0, np.where(observed, Y, 0.0).sum(axis=1) / np.maximum(count, 1), -np.inf)
+    return np.argsort(-mean, kind="stable")
