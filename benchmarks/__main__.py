@@ -24,10 +24,17 @@ STORIES = (
     "incomplete",
     "grid",
     "large",
+    "scale",
     "products",
     "logistic",
     "selection",
     "shortcuts",
+    "top",
+    "command_line",
+    "serving",
+    "distributed",
+    "approximate",
+    "memory",
 )
 OUTPUT = Path("docs/benchmarks")
 

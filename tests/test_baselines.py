@@ -164,7 +164,7 @@ def test_explicit_solver_refuses_what_is_too_large():
     with pytest.raises(ValueError, match=r"GiB.*1,000,000 product features"):
         solve_explicit(ordinary, "ranking", np.zeros((3, 1000)), np.zeros((3, 1000)), edges, 1.0, features="product")
     assert explicit_bytes(ordinary, 1000, 1000, 9, "product") > 1e12
-    assert explicit_bytes(ordinary, 1000, 1000, 9) == explicit_bytes(ordinary, 3, 3, 100)
+    assert explicit_bytes(ordinary, 1000, 1000, 9) == explicit_bytes(ordinary, 1000, 1000, 9, "kernel")
     with pytest.raises(ValueError, match="features must be one of"):
         ExplicitRankRLS(features="edges").fit(np.eye(2), np.eye(2))
     with pytest.raises(ValueError, match="allowed"):

@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = (
     *("fit", "path", "classes", "accuracy", "metrics", "imports", "peers", "incomplete", "iterations", "grid"),
-    *("large", "scaling", "products", "eigh", "logistic", "shortcuts", "folds", "search_memory"),
+    *("large", "scaling", "products", "eigh", "logistic", "shortcuts", "folds", "search_memory", "top", "cli"),
+    *("distributed", "million", "growth", "approximate", "approximation_error", "approximation_loss"),
 )
 pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="the benchmarks are not part of the package")
 

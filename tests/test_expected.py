@@ -6,10 +6,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from condrank import ConditionalRanker, RelationGraph
 from condrank.nodes import NodeKernel, Nodes
+from condrank.nodes.spectrum import sampled_spectrum
 from condrank.relations import get_relation
 from condrank.settings import read_settings
 from condrank.solvers.dual import DualSystem, solve_dual
-from condrank.solvers.expected import dual_steps, edge_strengths, moment_steps, primal_steps, sampled_spectrum
+from condrank.solvers.expected import dual_steps, edge_strengths, moment_steps, primal_steps
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_system
 

@@ -135,7 +135,7 @@ def test_complete_edge_list_is_complete():
 def test_no_edges():
     graph = RelationGraph.from_edges(X, [], [], [])
     assert graph.n_edges == graph.density == 0
-    assert repr(graph) == "RelationGraph(7 nodes, 0 edges, density 0, symmetric)"
+    assert repr(graph) == "RelationGraph(7 nodes, 0 edges, density 0, ordinary)"
 
 
 def test_classes():

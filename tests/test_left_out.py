@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from condrank import ConditionalRanker, RelationGraph
+from condrank._blocks import row_blocks
 from condrank.baselines import TwoStepRidge
-from condrank.model_selection import left_out_scores
+from condrank.model_selection import held_out, left_out_scores
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(10, 3))
@@ -30,6 +32,38 @@ def test_probabilities_keep_their_scale():
         rest = np.delete(np.arange(10), i)
         again = ranker.fit(RelationGraph(X, P)[rest]).predict(X[[i]], X)
         np.testing.assert_allclose(scores[i], again[0], atol=1e-9)
+
+
+WIDE = RNG.normal(size=(10, 30)).astype("f4")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"kernel": "rbf"},
+        {"kernel": "linear", "constant": True},
+        {"kernel": "poly", "degree": 2, "feature_weights": np.linspace(0.1, 1, 30)},
+        {"kernel": "cosine", "prior": "similarity", "relation": "symmetric"},
+    ],
+)
+@pytest.mark.parametrize("sparse_features", [False, True])
+def test_many_features_in_single_precision(params, sparse_features, monkeypatch):
+    """The kernel is made in double precision, a block of features at a time."""
+    monkeypatch.setattr(held_out, "row_blocks", lambda n, width: row_blocks(n, width, budget=120))
+    features = sparse.csr_array(WIDE) if sparse_features else WIDE
+    ranker, labels = ConditionalRanker(alpha=0.3, **params), (Y + Y.T).astype("f4")
+    single = left_out_scores(ranker, RelationGraph(features, labels))
+    double = left_out_scores(ranker, RelationGraph(WIDE.astype(float), labels.astype(float)))
+    np.testing.assert_allclose(single, double, atol=1e-12 * np.abs(double).max())
+
+
+def test_many_features_of_two_domains_in_single_precision():
+    ranker = ConditionalRanker(alpha=0.3, kernel="rbf")
+    graphs = [
+        RelationGraph(WIDE.astype(dtype), Y[:, :6], objects=WIDE[:6, :20].astype(dtype)) for dtype in ("f4", "f8")
+    ]
+    single, double = (left_out_scores(ranker, graph, "leave-query-out") for graph in graphs)
+    np.testing.assert_allclose(single, double, atol=1e-12 * np.abs(double).max())
 
 
 def test_both_left_out_of_two_step_ridge():

@@ -13,7 +13,9 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 import reference_metrics as naive
-from condrank import _inversion_loops, _inversions, metrics
+from condrank import metrics
+from condrank.metrics import inversion_loops, inversions
+from condrank.metrics.pairs import TruePairs
 
 PER_RANKING = ["kendall_tau", "ndcg", "mean_reciprocal_rank", "average_precision", "precision_at_k"]
 nan = float("nan")
@@ -146,7 +148,7 @@ def test_backends_agree_with_the_naive_count(n_objects, n_levels, dtype, rng):
     if dtype is not np.int64:
         Y[rng.random(Y.shape) < 0.2] = nan
         Y[1] = nan
-    results = {backend: _inversions.count_pairs(Y, H, backend=backend) for backend in ("numba", "numpy")}
+    results = {backend: inversions.count_pairs(Y, H, backend=backend) for backend in ("numba", "numpy")}
     lower = Y[:, :, None] < Y[:, None, :]
     twice = 2 * (lower & (H[:, :, None] > H[:, None, :])).sum((1, 2)) + (lower & (H[:, :, None] == H[:, None])).sum(
         (1, 2)
@@ -156,9 +158,27 @@ def test_backends_agree_with_the_naive_count(n_objects, n_levels, dtype, rng):
         np.testing.assert_array_equal(comparable, lower.sum((1, 2)))
 
 
+@pytest.mark.parametrize("n_levels", [3, 1000])
+@pytest.mark.parametrize("n_scores", [1, 10**6])
+def test_one_truth_serves_many_scores(n_levels, n_scores, rng, monkeypatch):
+    monkeypatch.setattr(inversions, "BLOCK_ENTRIES", 150)
+    Y = rng.integers(0, n_levels, (7, 60)).astype(float)
+    Y[rng.random(Y.shape) < 0.2] = nan
+    truth = TruePairs(Y, n_scores)
+    for H in (rng.normal(size=Y.shape), rng.integers(0, 9, Y.shape), rng.normal(size=(60, 7)).T.astype(np.float32)):
+        wrong, comparable = metrics.pair_counts(Y, H)
+        np.testing.assert_array_equal(truth.wrong(H), wrong)
+        np.testing.assert_array_equal(truth.comparable, comparable)
+    with pytest.raises(ValueError, match="Y_score must be finite"):
+        truth.wrong(np.full(Y.shape, nan))
+    with pytest.raises(ValueError, match="Y_true must be finite"):
+        TruePairs(np.full((2, 2), np.inf))
+    assert TruePairs(np.empty((0, 3))).wrong(np.empty((0, 3))).shape == (0,)
+
+
 def test_more_objects_than_fit_sixteen_bits(rng):
     y, h = rng.integers(0, 30_000, (1, 70_000)), rng.standard_normal((1, 70_000))
-    counts = [_inversions.count_pairs(y, h, backend=backend) for backend in ("numba", "numpy")]
+    counts = [inversions.count_pairs(y, h, backend=backend) for backend in ("numba", "numpy")]
     np.testing.assert_array_equal(counts[0], counts[1])
     tau = kendalltau(y[0], h[0]).statistic
     assert metrics.kendall_tau(y, h) == pytest.approx(tau, rel=1e-9)
@@ -168,11 +188,11 @@ def test_a_level_that_the_sample_misses_is_still_counted():
     y, h = np.zeros((2, 5000)), np.tile(np.arange(5000.0), (2, 1))
     y[:, 1:2500] = 1
     y[1, 1001] = 2  # every second entry is sampled
-    assert _inversions._few_levels(y[:1]) is not None
-    assert _inversions._few_levels(y) is None
+    assert inversions._few_levels(y[:1]) is not None
+    assert inversions._few_levels(y) is None
     lower = y[1][:, None] < y[1]
     for backend in ("numba", "numpy"):
-        twice_wrong, comparable = _inversions.count_pairs(y, h, backend=backend)
+        twice_wrong, comparable = inversions.count_pairs(y, h, backend=backend)
         assert comparable[1] == lower.sum()
         assert twice_wrong[1] == 2 * (lower & (h[1][:, None] > h[1])).sum()
 
@@ -186,15 +206,15 @@ def test_signed_zeros_are_tied_and_close_scores_are_not():
 
 def test_numba_is_optional(monkeypatch, rng):
     Y, H = rng.standard_normal((2, 5, 60))
-    with_numba = _inversions.count_pairs(Y, H, backend="numba")
+    with_numba = inversions.count_pairs(Y, H, backend="numba")
     monkeypatch.setitem(sys.modules, "numba", None)
-    _inversion_loops.numba_kernels.cache_clear()
+    inversion_loops.numba_kernels.cache_clear()
     try:
-        assert _inversion_loops.numba_kernels() is None
-        monkeypatch.setattr(_inversions, "NUMBA_ENTRIES", 0)
+        assert inversion_loops.numba_kernels() is None
+        monkeypatch.setattr(inversions, "NUMBA_ENTRIES", 0)
         wrong, comparable = metrics.pair_counts(Y, H)
     finally:
-        _inversion_loops.numba_kernels.cache_clear()
+        inversion_loops.numba_kernels.cache_clear()
     np.testing.assert_array_equal(wrong, with_numba[0] / 2)
     np.testing.assert_array_equal(comparable, [naive.pair_counts(y, h)[1] for y, h in zip(Y, H, strict=True)])
 

@@ -211,6 +211,15 @@ def test_single_precision_leaves_nothing_behind(relation, cv):
     assert single.coef_.dtype == np.float32
 
 
+def test_truth_that_is_not_kept_counts_the_same(monkeypatch):
+    graph = RelationGraph(X, labels("ordinary", decimals=0))
+    kept = ConditionalRankerCV(ALPHAS, 4, kernel="rbf", random_state=0).fit(graph).cv_losses_
+    monkeypatch.setattr("condrank.model_selection.held_out.KEPT", 0)
+    np.testing.assert_array_equal(
+        ConditionalRankerCV(ALPHAS, 4, kernel="rbf", random_state=0).fit(graph).cv_losses_, kept
+    )
+
+
 def test_median_of_the_folds():
     graph = RelationGraph(X, labels("symmetric"))
     alphas = np.logspace(-3, 3, 13)

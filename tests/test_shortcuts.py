@@ -10,6 +10,7 @@ from condrank.baselines import TwoStepRidge
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut, TwoStepShortcuts
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
 from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.nodes import NodeKernel, fit_coordinates
 from condrank.observations import Complete
 from condrank.relations import ORDINARY, get_relation
@@ -172,6 +173,53 @@ def test_damping_is_a_thin_product(alpha):
     a = 1 + s / np.sqrt(alpha)
     error = ((W * values) @ W.T - Damping(s, s, alpha).dense()) * np.multiply.outer(a, a)
     assert np.abs(error).max() <= 1e-12 * a.max()
+
+
+@pytest.mark.parametrize(("alpha", "most"), [(1e-4, 15), (1.0, 40), (1e6, 15)])
+def test_damping_has_few_columns_where_eigenvalues_are_alike(alpha, most):
+    s = np.logspace(-1.5, 2, 300)
+    damping = Damping(s, s, alpha)
+    assert damping.left.shape[1] <= most
+    exact = alpha / (np.multiply.outer(s, s) + alpha)
+    assert np.abs(damping(np.eye(300)) / exact - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_smooth_sums_keep_their_relative_precision(weighted):
+    rng = np.random.default_rng(0)
+    s, A = np.append(0, np.logspace(-8, 3, 40)), rng.random((5, 41))
+    A[:, 0] = 0  # without it the sums go to zero for large y
+    # The second run takes the tables of the first; e is an edge of a bin, and √e a point inside of one.
+    sums = SmoothSums(A, s, s if weighted else None)
+    for y in (np.logspace(-6, 9, 57), np.array([np.exp(0.5), np.e, 7.0, 1e5])):
+        exact = (A * (s if weighted else 1)) @ (1 / (1 + np.multiply.outer(s, y)))
+        block = slice(1, 4)
+        assert np.abs(sums.at(y)(block) / exact[block] - 1).max() <= 1e-13
+
+
+@pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])
+@pytest.mark.parametrize("shortcut", [LeaveQueryOut, LeaveNodeOut])
+def test_the_free_offset_of_a_row_does_not_slow_the_iteration(relation, shortcut):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 20)), rng.normal(size=(300, 300))
+    graph = RelationGraph(X, Y + (1 if relation == "symmetric" else -1) * Y.T)
+    ranker = ConditionalRanker(relation, "ranking", kernel="rbf").fit(graph)
+    held_out = shortcut(ranker._system, graph.relation)
+    held_out.scores(1e-4)
+    assert held_out.n_iter <= 6
+    assert held_out.n_direct == 0
+
+
+def test_noise_along_a_null_direction_is_taken_off():
+    rng = np.random.default_rng(0)
+    null = np.ones(50) / np.sqrt(50)
+    P = np.eye(50) - np.multiply.outer(null, null)
+    A = P @ np.diag(rng.uniform(1, 2, 50)) @ P
+    c = rng.normal(size=(3, 50)) @ A
+    x, failed, n_iter = solve_rows(lambda v: v @ A, c + 1e-9 * null, np.ones_like(c), null)
+    assert not failed.any()
+    assert n_iter < 30
+    assert np.abs(x @ A - c).max() <= 1e-12 * np.abs(c).max()
 
 
 def test_rows_that_do_not_converge_are_said_and_solved_directly():

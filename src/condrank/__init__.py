@@ -14,37 +14,82 @@ from typing import TYPE_CHECKING, Any
 from condrank._version import __version__
 
 if TYPE_CHECKING:
-    from condrank import baselines, datasets, diagnosis, metrics, model_selection
+    from condrank import (
+        baselines,
+        datasets,
+        diagnosis,
+        distributed,
+        index,
+        metrics,
+        model_selection,
+        plots,
+        tables,
+    )
     from condrank.diagnosis import diagnose
     from condrank.estimators import ConditionalRanker
+    from condrank.exceptions import CondrankWarning, KernelWarning, RelationWarning
     from condrank.graph import RelationGraph
+    from condrank.index import ObjectIndex
     from condrank.model_selection.search import ConditionalRankerCV
     from condrank.node_transformer import NodeTransformer
+    from condrank.nodes.spectrum import suggest_components
     from condrank.ranking import Ranking
+    from condrank.sampled_loss import sampled_rank_loss
+    from condrank.tables.ranker import TableRanker
 
 _HOME = {
     "ConditionalRanker": "condrank.estimators",
     "ConditionalRankerCV": "condrank.model_selection.search",
+    "CondrankWarning": "condrank.exceptions",
+    "KernelWarning": "condrank.exceptions",
     "NodeTransformer": "condrank.node_transformer",
+    "ObjectIndex": "condrank.index",
     "RelationGraph": "condrank.graph",
+    "RelationWarning": "condrank.exceptions",
     "Ranking": "condrank.ranking",
+    "TableRanker": "condrank.tables.ranker",
     "diagnose": "condrank.diagnosis",
+    "sampled_rank_loss": "condrank.sampled_loss",
+    "suggest_components": "condrank.nodes.spectrum",
 }
-_MODULES = ("baselines", "datasets", "diagnosis", "metrics", "model_selection")
+_MODULES = (
+    "baselines",
+    "datasets",
+    "diagnosis",
+    "distributed",
+    "exceptions",
+    "index",
+    "metrics",
+    "model_selection",
+    "parquet",
+    "plots",
+    "tables",
+)
 
 __all__ = [
     "ConditionalRanker",
     "ConditionalRankerCV",
+    "CondrankWarning",
+    "KernelWarning",
     "NodeTransformer",
+    "ObjectIndex",
     "Ranking",
     "RelationGraph",
+    "RelationWarning",
+    "TableRanker",
     "__version__",
     "baselines",
     "datasets",
     "diagnose",
     "diagnosis",
+    "distributed",
+    "index",
     "metrics",
     "model_selection",
+    "plots",
+    "sampled_rank_loss",
+    "suggest_components",
+    "tables",
 ]
 
 
@@ -57,4 +102,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_MODULES})

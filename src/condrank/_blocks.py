@@ -32,7 +32,8 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any]) -> None:
     For work that releases the GIL. joblib's number of jobs is 1 inside of its own worker processes.
     """
     calls = list(zip(*arguments, strict=True))
-    n_threads = min(len(calls), effective_n_jobs(-1))
+    # A single call is not worth asking for the number of processors, which reads system files.
+    n_threads = min(len(calls), effective_n_jobs(-1)) if len(calls) > 1 else 1
     if n_threads <= 1:
         for call in calls:
             work(*call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,15 +12,20 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from condrank.compared_model import ComparedModel
+from condrank.distributed import is_dask
 from condrank.early_stopping import HeldOut, WatchedFit, hold_out, warn_unless_converged
+from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
+from condrank.incremental import add_nodes, held_sums
 from condrank.model import Model
 from condrank.nodes import Nodes
 from condrank.nodes.store import same_values
 from condrank.persistence import Saved
-from condrank.ranker import Ranker, as_graph, warn_of_disagreement
+from condrank.ranker import Ranker, as_graph, warn_of_disagreement, warn_of_nothing_to_rank
+from condrank.relations import RECIPROCAL
 from condrank.settings import Settings, check_count, check_number, check_numbers, read_settings
-from condrank.solvers.plan import Plan, check_memory, make_plan
+from condrank.solvers.plan import Plan, make_plan
+from condrank.solvers.refusal import check_memory
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
 
@@ -45,6 +51,16 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         two rows, as in scikit-learn's ``KernelRidge``; so are ``gamma``, ``degree``, ``coef0`` and ``kernel_params``.
     gamma, degree, coef0, kernel_params
         Parameters of the kernel.
+    n_components : None, int or "auto"
+        None: the kernel itself, whose coordinates are as many as nodes. A number of landmarks or of random features:
+        an approximation, O(n) in time and memory. "auto": as many landmarks as ``alpha`` lets be seen, told from a
+        sample of the nodes, and at most 2,000 (see `condrank.suggest_components`). Where that is no fewer than exact
+        coordinates are, those are taken.
+    approximation : {"nystroem", "fourier"}
+        Kernel values against landmarks, for any kernel; or random Fourier features, for "rbf" and "laplacian".
+    landmarks : {"uniform", "kmeans", "pivoted"}
+        Nyström landmarks: a random choice of nodes, centres of clusters (of dense features), or randomly pivoted
+        Cholesky, which looks for nodes that the ones before do not explain.
     prior : {None, "similarity"}
         "similarity": start from the unsupervised ranking by ``prior_weight`` · k(v, v') and learn corrections; λ → ∞
         is unsupervised ranking. For symmetric and ordinary relations of a single domain. Helps on classes that were
@@ -84,7 +100,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
     warm_start : bool
         Start an iteration from the last fit's solution, for example after edges were added. The nodes must be the same.
     random_state : int, RandomState instance or None
-        For the choice of held-out nodes.
+        For the choice of held-out nodes, of landmarks and of random features.
 
     Attributes
     ----------
@@ -129,6 +145,9 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
+        n_components: int | str | None = None,
+        approximation: str = "nystroem",
+        landmarks: str = "uniform",
         prior: str | None = None,
         prior_weight: float = 1.0,
         constant: bool = False,
@@ -154,6 +173,9 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.approximation = approximation
+        self.landmarks = landmarks
         self.prior = prior
         self.prior_weight = prior_weight
         self.constant = constant
@@ -204,8 +226,10 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         elif settings.solver != "early_stopping" and validation is not None:
             raise ValueError(f"validation is for solver='early_stopping', got solver={self.solver!r}")
         plan = make_plan(graph, settings)
-        check_memory(plan)
+        check_memory(plan, graph, settings)
         warn_of_disagreement(graph, settings.relation, stacklevel=4)
+        if settings.loss == "ranking" and not is_dask(graph.nodes.base):
+            warn_of_nothing_to_rank(self._conditioned(graph), stacklevel=4)
         coordinates, start = self._warm(graph, settings, plan)
         held_out = None
         if validation is not None:
@@ -215,6 +239,25 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         context.call_on_fit_task_begin(estimator=self, X=graph)
         self._learn(graph, settings, plan, context, coordinates, start, held_out)
         context.call_on_fit_task_end(estimator=self, X=graph)
+        return self
+
+    @available_if(lambda self: not hasattr(self, "alphas"))  # a search has nothing to choose by in sums
+    def partial_fit(self, X: Any, Y: Any = None) -> ConditionalRanker:
+        """Add nodes to those learned from so far, as fitting to all of them together would; from none at first.
+
+        What is kept of the nodes is sums over their features, not the nodes: objects have to be passed to `predict`
+        and `rank` afterwards. A node whose label comes later is a block of its own, to be added then.
+
+        Parameters
+        ----------
+        X : RelationGraph
+            Nodes with a factored relation (`RelationGraph.from_classes`, also of a taxonomy, or ``from_factors`` with
+            the same S each time): that of pairs across blocks follows from the factors, classes being matched by name.
+            The kernel is "linear" or "cosine", or approximated by ``n_components`` chosen from the first block.
+        Y : None
+            For scikit-learn only: a matrix of labels tells nothing of pairs across blocks.
+        """
+        add_nodes(self, as_graph(X, Y))
         return self
 
     def _learn(
@@ -229,10 +272,12 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
     ) -> None:
         """Solve for W and take the fitted attributes; coordinates and a first guess where there are some."""
         first, second = self._sides(graph)
-        system = make_system(plan.solver, settings, first, second, self._conditioned(graph), coordinates)
+        observed = self._conditioned(graph)
+        system = make_system(plan.solver, settings, first, second, observed, coordinates, plan.rank)
         fitted = {
             "_settings": settings,
             "_system": system,
+            "_sums": held_sums(system, observed),
             "_trained_on": (graph.nodes, graph.objects),
             "_objects": second,
             "n_features_in_": len(first) if settings.kernel.is_precomputed else first.base.shape[1],
@@ -241,6 +286,14 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
             "solver_": plan.solver,
         }
         WatchedFit(self, make_model(system, settings), fitted, context, held_out).run(system, settings, start)
+        model = self._fitted()
+        if settings.relation is RECIPROCAL and isinstance(model, Model) and model.W.shape == (1, 1):
+            warnings.warn(
+                "a reciprocal relation of a single linear feature has no scores but zero, as h(v, v') = w x x' must be "
+                "-h(v', v); use constant=True, which adds strengths, or another kernel",
+                RelationWarning,
+                stacklevel=5,
+            )
 
     def _warm(self, graph: RelationGraph, settings: Settings, plan: Plan) -> tuple[Any, Any]:
         """Coordinates and weights of the last fit, where they mean the same in this one."""
@@ -254,7 +307,10 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
                     return None, None  # other nodes may have been held out
                 raise ValueError("warm_start=True needs the nodes of the last fit: the same X, with other edges")
         before = self._settings
-        if (settings.kernel, settings.clip, settings.rank_by) != (before.kernel, before.clip, before.rank_by):
+        same = all(
+            getattr(settings, name) == getattr(before, name) for name in ("kernel", "clip", "rank_by", "approximation")
+        )
+        if not same:
             return None, None
         model = self._fitted()
         weights = model.dual() if plan.solver in ("dual", "dual_newton") else model.W
@@ -300,16 +356,21 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         The rest of a score, predict - (f(v) - f(v')), is cyclic: no order of the nodes explains it. That does not hold
         with ``compared`` features, whose part is in the rest.
         """
+        self._fitted()
+        return self._strengths(self._pair(nodes, None if isinstance(nodes, RelationGraph) else nodes)[0])
+
+    def _strengths(self, first: Nodes) -> np.ndarray:
         model = self._fitted()
         if self.relation != "reciprocal" or not self.constant:
             raise ValueError("strengths needs relation='reciprocal' and constant=True")
-        first, _ = self._pair(nodes, None)
         return model.strengths(first) * (1.0 if self.rank_by == "outgoing" else -1.0)
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """Which solver `fit` will take and why, with its flops and memory, before any work is done."""
         graph = as_graph(X, Y)
-        return make_plan(graph, read_settings(self, graph))
+        settings = read_settings(self, graph, draw=False)
+        early = settings.solver == "early_stopping"
+        return make_plan(graph, settings, check_number("validation_fraction", self.validation_fraction) if early else 0)
 
     @property
     def coef_(self) -> np.ndarray:
@@ -330,5 +391,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
     @property
     def dual_coef_(self) -> np.ndarray:
         """Dual coefficients of the pairs of training nodes, computed at each access by two matrix products."""
-        A = self._fitted().dual()
+        model = self._fitted()
+        if not len(self._objects):
+            raise AttributeError("dual_coef_ is over training nodes, which partial_fit does not keep")
+        A = model.dual()
         return A if self.rank_by == "outgoing" else A.T

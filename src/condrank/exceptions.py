@@ -6,7 +6,11 @@ class CondrankWarning(UserWarning):
 
 
 class RelationWarning(CondrankWarning):
-    """The labels are not symmetric, or not reciprocal, although the model is: only that part is learned."""
+    """The labels do not suit the model: only their symmetric or reciprocal part is learned, or nothing at all.
+
+    Nothing is where the ranking loss finds no row with two different labels, and where a reciprocal model has a single
+    linear feature.
+    """
 
 
 class KernelWarning(CondrankWarning):

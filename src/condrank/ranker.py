@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,12 +15,17 @@ from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
 from condrank.nodes import Nodes
-from condrank.observations import Observations
+from condrank.observations import Edges, Observations
 from condrank.ranking import Ranking, rank_objects
 from condrank.relations import ORDINARY, RECIPROCAL, Relation
-from condrank.settings import check_count
+from condrank.settings import check_choice, check_count
 from condrank.validation import check_features
 
+if TYPE_CHECKING:
+    from condrank.index import ObjectIndex
+
+#: Most labels of a complete relation that are looked through for something to rank: of more, it would take its time.
+FEW_LABELS = 1_000_000
 NOTHING_TO_RANK = "no conditioning node has two objects with different relation values: nothing to rank"
 
 
@@ -69,8 +74,10 @@ class Ranker(BaseEstimator):
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs: of ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,)."""
+        return self._of_pairs(Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects")))
+
+    def _of_pairs(self, first: Nodes, second: Nodes) -> np.ndarray:
         scorer = self._fitted()
-        first, second = Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects"))
         if len(first) != len(second):
             raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
         # Small squares, of which the diagonal is kept: a pair costs no more than its coordinates do.
@@ -89,6 +96,38 @@ class Ranker(BaseEstimator):
         top = check_count("top", top)
         first, second = self._pair(queries, objects)
         return rank_objects(scorer, first, second, top, self._objects if second is None else second)
+
+    def index(
+        self,
+        objects: Any = None,
+        ids: Any = None,
+        *,
+        kind: str = "exact",
+        connectivity: int = 16,
+        expansion: int = 128,
+    ) -> ObjectIndex:
+        """Objects held ready to be ranked again and again: ``ranker.index(objects).top(queries, k)`` is as `rank`.
+
+        Parameters
+        ----------
+        objects : array-like of shape (n_objects, n_features), or RelationGraph, optional
+            Objects to rank, known or new, or those of a graph; by default the training objects. Features of a linear
+            kernel are not copied and must not change while the index is in use.
+        ids : sequence of length n_objects, optional
+            Their names; by default those of the graph.
+        kind : {"exact", "approximate"}
+            Score every object; or find most of the best ones in a graph of objects (needs usearch), see
+            `condrank.index.ObjectIndex.recall`.
+        connectivity, expansion : int
+            Of an approximate index: connections of an object, and objects kept in sight while
+            building and searching: more of each finds more, and takes longer.
+        """
+        from condrank.index import GraphSettings, ObjectIndex
+
+        self._fitted()
+        check_choice("kind", kind, ("exact", "approximate"))
+        graph = GraphSettings(connectivity, expansion).checked() if kind == "approximate" else None
+        return ObjectIndex(self, objects, ids, graph)
 
     def score(self, X: Any, Y: Any = None) -> float:
         """1 - rank loss, pooled over conditioning nodes, on all pairs of the given nodes (setting 4 if they are new).
@@ -126,10 +165,14 @@ class Ranker(BaseEstimator):
         if isinstance(queries, RelationGraph):
             if objects is not None:
                 raise ValueError("objects must be left out when queries is a RelationGraph, which has its own")
-            refuse_texts(queries)
+            refuse_raw(queries)
             return self._sides(queries)
         first = Nodes(check_features(queries, "queries"))
         if objects is None:
+            if not len(self._objects):
+                raise ValueError(
+                    "objects must be given: partial_fit keeps sums over the nodes it has seen, not the nodes"
+                )
             return first, None
         return first, first if objects is queries else Nodes(check_features(objects, "objects"))
 
@@ -145,18 +188,25 @@ def as_graph(X: Any, Y: Any) -> RelationGraph:
     if isinstance(X, RelationGraph):
         if Y is not None:
             raise ValueError("Y must be left out when X is a RelationGraph, which has its own relation")
-        refuse_texts(X)
+        refuse_raw(X)
         return X
     if Y is None:
         raise ValueError("Y is missing: pass the relation values between the nodes, or a RelationGraph as X")
     graph = RelationGraph(X, Y)
-    refuse_texts(graph)
+    refuse_raw(graph)
     return graph
 
 
-def refuse_texts(graph: RelationGraph) -> None:
-    """A ranker needs numbers: say how texts become some."""
-    if graph.nodes.is_text or graph.objects.is_text:
+def refuse_raw(graph: RelationGraph) -> None:
+    """A ranker needs numbers: say how texts and tables become some."""
+    for nodes in (graph.nodes, graph.objects):
+        if not nodes.is_raw:
+            continue
+        if not isinstance(nodes.base, np.ndarray):
+            raise ValueError(
+                "the nodes are a table, and a ranker needs features: use a TableRanker(ranker), or encode them in a "
+                "pipeline, make_pipeline(NodeTransformer(TableEncoder()), ranker)"
+            )
         raise ValueError(
             "the nodes are texts, and a ranker needs features: encode them in a pipeline, for example "
             "make_pipeline(NodeTransformer(TfidfVectorizer()), ranker)"
@@ -182,6 +232,21 @@ def rankable(truth: Observations) -> bool:
         if np.any(np.where(known, labels, -np.inf).max(axis=1) > np.where(known, labels, np.inf).min(axis=1)):
             return True
     return False
+
+
+def warn_of_nothing_to_rank(observed: Observations, stacklevel: int = 3) -> None:
+    """Say that the ranking loss sees nothing where no conditioning node has two different labels."""
+    if isinstance(observed, Edges):
+        starts = observed.indptr[:-1][np.diff(observed.indptr) > 0]
+        ranks = np.any(np.maximum.reduceat(observed.values, starts) > np.minimum.reduceat(observed.values, starts))
+    else:
+        ranks = observed.shape[0] * observed.shape[1] > FEW_LABELS or rankable(observed)
+    if not ranks:
+        warnings.warn(
+            f"{NOTHING_TO_RANK}, so that loss='ranking' learns nothing; use loss='regression', or 'logistic' for games",
+            RelationWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def warn_of_disagreement(graph: RelationGraph, relation: Relation, stacklevel: int = 3) -> None:

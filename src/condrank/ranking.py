@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,15 @@ class Ranking:
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    def __getitem__(self, query: int) -> list[tuple[Any, float]]:
+        """Id (or position) and score of the objects of one conditioning node, best first; iteration goes over them."""
+        names = self.indices if self.ids is None else self.ids
+        kept = self.indices[query] >= 0  # an index may have fewer objects for some
+        return list(zip(names[query][kept].tolist(), self.scores[query][kept].tolist(), strict=True))
+
+    def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
+        return (self[query] for query in range(len(self)))
 
     def to_frame(self) -> Any:
         """A pandas table with one row per conditioning node and place: query, rank, object, score."""

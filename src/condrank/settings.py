@@ -8,9 +8,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from condrank.graph import RelationGraph
-from condrank.nodes import NodeKernel
+from condrank.nodes import Approximation, NodeKernel
+from condrank.nodes.approximate import APPROXIMATIONS
+from condrank.nodes.fourier import check_fourier
+from condrank.nodes.landmarks import LANDMARKS
 from condrank.relations import ORDINARY, RECIPROCAL, Relation, get_relation
 from condrank.solvers.edge_kernels import EDGE_KERNELS
 from condrank.solvers.krylov import METHODS
@@ -37,10 +41,14 @@ class Settings:
     method: str
     centre: float
     compared: tuple[int, ...] = ()
+    approximation: Approximation | None = None
 
 
-def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
-    """Check every parameter of a ranker for a graph; a ValueError names the first that does not fit."""
+def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Settings:
+    """Check every parameter of a ranker for a graph; a ValueError names the first that does not fit.
+
+    Without ``draw`` the ranker's ``random_state`` is left as it is, for settings that nothing is fitted with.
+    """
     relation = get_relation(ranker.relation)
     choices = {
         "loss": LOSSES,
@@ -49,6 +57,8 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         "solver": SOLVERS,
         "pairwise_kernel": (None, *EDGE_KERNELS),
         "method": tuple(METHODS),
+        "approximation": APPROXIMATIONS,
+        "landmarks": LANDMARKS,
     }
     for name, allowed in choices.items():
         check_choice(name, getattr(ranker, name), allowed)
@@ -95,7 +105,33 @@ def read_settings(ranker: Any, graph: RelationGraph) -> Settings:
         method=ranker.method,
         centre=graph.centre if relation is RECIPROCAL else 0.0,
         compared=_check_compared(ranker, relation, graph),
+        approximation=_check_approximation(ranker, kernel, alpha, draw),
     )
+
+
+def _check_approximation(ranker: Any, kernel: NodeKernel, alpha: float, draw: bool) -> Approximation | None:
+    m = ranker.n_components
+    if m is None:
+        return None
+    if not isinstance(m, str):
+        m = check_count("n_components", m)
+    elif m != "auto":
+        raise ValueError(f"n_components must be None, 'auto' or a whole number of at least 1, got {m!r}")
+    if ranker.solver == "dual" or ranker.pairwise_kernel is not None:
+        what = "solver='dual'" if ranker.solver == "dual" else f"pairwise_kernel={ranker.pairwise_kernel!r}"
+        raise ValueError(f"n_components approximates coordinates, but {what} is solved over the edges without any")
+    if ranker.approximation == "fourier":
+        check_fourier(kernel)
+        if m == "auto":
+            raise ValueError(
+                "n_components='auto' counts eigenvalues, which tells how many landmarks are needed and not how many "
+                "Fourier features; give a number, or use approximation='nystroem'"
+            )
+    if ranker.landmarks == "kmeans" and kernel.is_precomputed:
+        raise ValueError("landmarks='kmeans' needs features, but a precomputed kernel has none; use 'pivoted'")
+    random = check_random_state(ranker.random_state)
+    seed = int(random.randint(2**31 - 1)) if draw else 0
+    return Approximation(m, ranker.approximation, ranker.landmarks, seed, alpha)
 
 
 def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float:

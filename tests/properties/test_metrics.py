@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import reference_metrics as naive
-from condrank import _inversions, metrics
+from condrank import metrics
+from condrank.metrics import inversions
 
 BACKENDS = ["numba", "numpy"]
 
@@ -39,9 +40,9 @@ def per_row(twin, Y, H, **options):
 def test_pairs_are_counted_exactly(backend, few_levels, relation):
     Y, H = relation
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inversions, "FEW_LEVELS", few_levels)
-        patch.setattr(_inversions, "BLOCK_ENTRIES", 2 * Y.shape[1])  # several blocks, hence threads
-        twice_wrong, comparable = _inversions.count_pairs(Y, H, backend=backend)
+        patch.setattr(inversions, "FEW_LEVELS", few_levels)
+        patch.setattr(inversions, "BLOCK_ENTRIES", 2 * Y.shape[1])  # several blocks, hence threads
+        twice_wrong, comparable = inversions.count_pairs(Y, H, backend=backend)
     expected = per_row(naive.pair_counts, Y, H)
     np.testing.assert_array_equal(twice_wrong, 2 * expected[:, 0])
     np.testing.assert_array_equal(comparable, expected[:, 1])

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank._blocks import row_blocks
+from condrank._dense import dense
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
@@ -85,7 +86,7 @@ class _Labels:
     def means(self, A: sparse.csr_array, B: sparse.csr_array | None) -> np.ndarray:
         """A Y Bᵀ / A M Bᵀ with the known labels Y and their weights M; B None: the identity."""
         if isinstance(self.observed, Edges):
-            total, count = _dense(_right(A @ self.weighted, B)), _dense(_right(A @ self.weights, B))
+            total, count = dense(_right(A @ self.weighted, B)), dense(_right(A @ self.weights, B))
         else:
             total = _right(self._sums(A), B)
             ends = np.ones(total.shape[1]) if B is None else np.asarray(B.sum(axis=1)).ravel()
@@ -95,10 +96,10 @@ class _Labels:
     def _sums(self, A: sparse.csr_array) -> np.ndarray:
         """A Y of a complete relation; a factored one is not built."""
         if isinstance(self.observed, Factored):
-            left = _dense(A @ self.observed.A) @ self.observed.S
+            left = dense(A @ self.observed.A) @ self.observed.S
             return np.asarray((self.observed.B @ left.T).T)
         assert isinstance(self.observed, Complete)
-        return _dense(A @ self.observed.Y)
+        return dense(A @ self.observed.Y)
 
 
 class _Neighbourhoods:
@@ -145,7 +146,3 @@ def _places(nodes: Nodes, training: Nodes) -> np.ndarray:
 def _right(M: Any, B: sparse.csr_array | None) -> Any:
     """M Bᵀ."""
     return M if B is None else (B @ M.T).T
-
-
-def _dense(M: Any) -> np.ndarray:
-    return M.toarray() if sparse.issparse(M) else np.asarray(M)

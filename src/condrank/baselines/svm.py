@@ -58,7 +58,7 @@ class RankSVM(Baseline):
     vectors is large, the order hardly depends on C, but liblinear's descent on the plain hinge hardly converges: lower
     C, or take the squared hinge. Weighted edges weigh a pair by their product; repeated edges of a pair of nodes are
     one edge with their mean label and the sum of their weights.
-    Cost: n_pairs_ × p difference vectors, p = r² or r(r ± 1)/2, and liblinear's own copy of them.
+    Cost: ``n_pairs_`` × p difference vectors, p = r² or r(r ± 1)/2, and liblinear's own copy of them.
     """
 
     def __init__(

@@ -201,6 +201,15 @@ def _order_advice(hodge: HodgeSplit, triads: CyclicTriads) -> list[str]:
     ]
 
 
+def recommend_constant(relation: Relation, hodge: HodgeSplit | None) -> bool:
+    """Whether a reciprocal relation wants strengths of the nodes: there is an order, or none can be ruled out."""
+    if relation != "reciprocal" or hodge is None or hodge.cyclic_share is None:
+        return relation == "reciprocal"
+    if not hodge.noise_floor or hodge.noise_sd is None:
+        return True
+    return hodge.cyclic_share - hodge.noise_floor < -3 * hodge.noise_sd
+
+
 def sample_advice(rows: Rows, edges_per_row: float) -> list[str]:
     """Warn of a sample of nodes that keeps too few edges to say much."""
     if rows.edges_per_row >= FEW_EDGES or edges_per_row < 2 * rows.edges_per_row:

@@ -15,6 +15,7 @@ from condrank.diagnosis.recommendation import (
     Loss,
     Relation,
     further_advice,
+    recommend_constant,
     recommend_loss,
     recommend_relation,
     sample_advice,
@@ -39,6 +40,8 @@ class Diagnosis:
         For ``ConditionalRanker(relation=...)``.
     recommended_loss : {"ranking", "regression", "logistic"}
         For ``ConditionalRanker(loss=...)``.
+    recommended_constant : bool
+        For ``ConditionalRanker(constant=...)``: whether nodes of a reciprocal relation want strengths of their own.
     reasons : list of str
         Why, in sentences, and what else the measurements suggest.
     shape : tuple of (int, int)
@@ -80,6 +83,7 @@ class Diagnosis:
 
     recommended_relation: Relation
     recommended_loss: Loss
+    recommended_constant: bool
     reasons: list[str]
     shape: tuple[int, int]
     two_domain: bool
@@ -179,6 +183,7 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
     return Diagnosis(
         recommended_relation=relation,
         recommended_loss=loss,
+        recommended_constant=recommend_constant(relation, hodge),
         reasons=reasons,
         shape=labels.shape,
         two_domain=two_domain,

@@ -19,7 +19,18 @@ def summarise(d: Diagnosis) -> str:
     rows, columns = d.shape
     nodes = f"{rows:,} rows and {columns:,} columns (two domains)" if d.two_domain else count(rows, "node")
     lines = [f"Relation of {nodes}, {count(d.n_edges, 'observed edge')} ({percent(d.density)} of all pairs)"]
-    facts = (
+    for name, text in measurements(d):
+        lines += _wrapped(text, f"  {name:<13} ")
+    constant = ", constant=True" if d.recommended_constant else ""
+    lines += ["", f'Recommended: relation="{d.recommended_relation}", loss="{d.recommended_loss}"{constant}']
+    for reason in d.reasons:
+        lines += _wrapped(reason, "  - ")
+    return "\n".join(lines)
+
+
+def measurements(d: Diagnosis) -> list[tuple[str, str]]:
+    """Name and sentence of each measurement that could be made."""
+    texts = (
         ("sample", _sample(d)),
         ("labels", _labels(d)),
         ("edges", _edges(d)),
@@ -29,12 +40,7 @@ def summarise(d: Diagnosis) -> str:
         ("cycles", _cycles(d)),
         ("transitivity", _transitivity(d)),
     )
-    for name, text in facts:
-        lines += _wrapped(text, f"  {name:<13} ")
-    lines += ["", f'Recommended: relation="{d.recommended_relation}", loss="{d.recommended_loss}"']
-    for reason in d.reasons:
-        lines += _wrapped(reason, "  - ")
-    return "\n".join(lines)
+    return [(name, text) for name, text in texts if text]
 
 
 def _wrapped(text: str, start: str) -> list[str]:

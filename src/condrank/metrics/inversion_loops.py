@@ -1,4 +1,4 @@
-"""Loops of the three stages of ``condrank._inversions``, compiled by numba on first use and cached on disk.
+"""Loops of the three stages of ``condrank.metrics.inversions``, compiled by numba on first use and cached on disk.
 
 Arguments after the inputs are filled in place. Unsigned indices spare numba its check for negative ones, which
 would keep the inner loops from being free of branches.

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from condrank import _blocks
-from condrank._inversion_loops import LEAF, Kernels, numba_kernels
+from condrank.metrics.inversion_loops import LEAF, Kernels, numba_kernels
 
 BLOCK_ENTRIES = 1 << 20  # rows are taken in blocks of about this many entries, which bounds the temporaries
 NUMBA_ENTRIES = 1 << 20  # below this, importing numba takes longer than the NumPy twin does
@@ -56,19 +56,64 @@ def count_pairs(
     twice_wrong, comparable = np.zeros((2, len(relevance)), dtype=np.int64)
     if relevance.size == 0:
         return twice_wrong, comparable
-    large = relevance.size >= NUMBA_ENTRIES
-    kernels = numba_kernels() if backend == "numba" or (backend == "auto" and large) else None
+    kernels = kernels_for(relevance.size, backend)
 
     def count(rows: slice) -> None:
-        y, h = relevance[rows], np.ascontiguousarray(scores[rows])
-        unobserved = np.isnan(y)
-        if threshold is not None:
-            y = (y > threshold).astype(np.float32)
-        y = np.ascontiguousarray(mark_unobserved(y, unobserved, np.inf))
-        twice_wrong[rows], comparable[rows] = _count_block(y, h, kernels)
+        levels = Levels(relevance[rows], kernels, threshold)
+        twice_wrong[rows], comparable[rows] = levels.twice_wrong(scores[rows]), levels.comparable
 
     _blocks.in_threads(count, row_blocks(relevance.shape))  # sorting and the compiled loops release the GIL
     return twice_wrong, comparable
+
+
+def kernels_for(n_entries: int, backend: str = "auto") -> Kernels | None:
+    """The compiled loops, where they are wanted for this many entries in all; None for the NumPy twins."""
+    return numba_kernels() if backend == "numba" or (backend == "auto" and n_entries >= NUMBA_ENTRIES) else None
+
+
+class Levels:
+    """A block of relevances after stage 1, with which any number of scores can be compared.
+
+    Parameters
+    ----------
+    relevance : array of shape (n_queries, n_objects)
+        Finite, or NaN where unobserved; at least one entry.
+    kernels : Kernels or None
+        Compiled loops, or the NumPy twins.
+    threshold : float or None
+        As for `count_pairs`.
+
+    Attributes
+    ----------
+    comparable : int64 array of shape (n_queries,)
+        Pairs of objects whose relevances differ.
+    """
+
+    def __init__(self, relevance: NDArray[Any], kernels: Kernels | None, threshold: float | None = None):
+        self.kernels = kernels
+        y, unobserved = relevance, np.isnan(relevance)
+        if threshold is not None:
+            y = (y > threshold).astype(np.float32)
+        y = np.ascontiguousarray(mark_unobserved(y, unobserved, np.inf))
+        few = _few_levels(y)
+        self.levels, self.comparable = few[:2] if few is not None else _levels(y, kernels)
+        self.n_few = None if few is None else few[2]
+
+    def twice_wrong(self, scores: NDArray[Any]) -> Counts:
+        """Twice the number of pairs of every row that finite scores order wrongly."""
+        h = np.ascontiguousarray(scores)
+        order = np.argsort(h, axis=1)
+        if self.kernels is not None:
+            permutation, tied, inversions = np.empty(h.shape, np.int32), *np.zeros((2, len(h)), np.int64)
+            self.kernels[1](h, order, self.levels, permutation, tied)
+            self.kernels[2](permutation, inversions)
+            return 2 * inversions + tied
+        met = np.take_along_axis(self.levels, order, axis=1)
+        fresh = changes(np.take_along_axis(h, order, axis=1))
+        if self.n_few is not None:
+            return _count_few(met, fresh, self.n_few)
+        permutation, tied = _permutation(met, fresh)
+        return 2 * _inversions(permutation) + tied
 
 
 def mark_unobserved(values: NDArray[Any], unobserved: NDArray[np.bool_], mark: float) -> NDArray[Any]:
@@ -101,23 +146,6 @@ def changes(ordered: NDArray[Any]) -> NDArray[np.bool_]:
     fresh = np.ones(ordered.shape, dtype=bool)
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=fresh[:, 1:])
     return fresh
-
-
-def _count_block(y: NDArray[Any], h: NDArray[Any], kernels: Kernels | None) -> tuple[Counts, Counts]:
-    few = _few_levels(y)
-    levels, comparable = few[:2] if few is not None else _levels(y, kernels)
-    order = np.argsort(h, axis=1)
-    if kernels is not None:
-        permutation, tied, inversions = np.empty(y.shape, np.int32), *np.zeros((2, len(y)), np.int64)
-        kernels[1](h, order, levels, permutation, tied)
-        kernels[2](permutation, inversions)
-        return 2 * inversions + tied, comparable
-    met = np.take_along_axis(levels, order, axis=1)
-    fresh = changes(np.take_along_axis(h, order, axis=1))
-    if few is not None:
-        return _count_few(met, fresh, few[2]), comparable
-    permutation, tied = _permutation(met, fresh)
-    return 2 * _inversions(permutation) + tied, comparable
 
 
 def _few_levels(y: NDArray[Any]) -> tuple[NDArray[np.int32], Counts, int] | None:

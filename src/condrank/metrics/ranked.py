@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from condrank._inversions import changes, mark_unobserved, row_blocks, tie_runs
+from condrank.metrics.inversions import changes, mark_unobserved, row_blocks, tie_runs
 
 
 class Ranked(NamedTuple):

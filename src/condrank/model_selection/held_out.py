@@ -12,19 +12,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from condrank._blocks import row_blocks
 from condrank.early_stopping import warn_unless_converged
 from condrank.graph import RelationGraph
-from condrank.metrics import pair_counts
+from condrank.metrics.pairs import TruePairs
 from condrank.model import Model
 from condrank.model_selection._splitter import Graphs, listed
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+from condrank.nodes import NodeKernel, Nodes
 from condrank.observations import Complete
 from condrank.settings import check_choice, read_settings
-from condrank.solvers.plan import check_memory, make_plan
+from condrank.solvers.plan import make_plan
+from condrank.solvers.refusal import check_memory
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
+
+# Most held-out pairs whose sorted truth is kept from one λ to the next: 128 MiB.
+KEPT = 2**25
 
 SHORTCUTS = {"leave-query-out": LeaveQueryOut, "leave-node-out": LeaveNodeOut, "leave-edge-out": LeaveEdgeOut}
 
@@ -47,7 +53,11 @@ class HeldOutPairs(ABC):
     ----------
     coordinates : tuple
         Of the conditioning nodes and of the objects of the training graph.
+    truth : Observations
+        The true relation of the held-out pairs, conditioning nodes as rows.
     """
+
+    truth: Any
 
     def __init__(self, ranker: Any, train: RelationGraph, prior_weights: Sequence[float], solver: str | None = None):
         settings = read_settings(ranker, train)
@@ -55,7 +65,7 @@ class HeldOutPairs(ABC):
         # Two values of τ span the others.
         self.anchors = self.prior_weights if len(self.prior_weights) <= 2 else [0.0, 1.0]
         plan = make_plan(train, settings)
-        check_memory(plan)
+        check_memory(plan, train, settings)
         first, second = ranker._sides(train)
         self.observed, self.settings, self.systems = ranker._conditioned(train), settings, []
         self.coordinates: Any = None
@@ -71,17 +81,22 @@ class HeldOutPairs(ABC):
 
     def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
         """The same for each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
-        found: list[list[list[np.ndarray]]] = [[[] for _ in alphas] for _ in self.prior_weights]
+        counts = np.zeros((len(self.prior_weights), len(alphas), self.truth.shape[0], 2))
+        n_scores, kept = counts.shape[0] * counts.shape[1], {}
         # From large λ to small: each iteration starts near its end, where the solver iterates.
         for j in np.argsort(alphas)[::-1]:
-            for truth, scores in self.scores(float(alphas[j])):
-                for of_tau, tau in zip(found, self.prior_weights, strict=True):
-                    of_tau[j].append(np.column_stack(pair_counts(truth, self._at(tau, scores))))
-        return np.array([[np.concatenate(blocks) for blocks in of_tau] for of_tau in found])
+            for block, scores in self.scores(float(alphas[j])):
+                pairs = kept.get(block.start) or TruePairs(self.truth.to_dense(block), n_scores)
+                if self.truth.shape[0] * self.truth.shape[1] <= KEPT:
+                    kept[block.start] = pairs
+                counts[:, j, block, 1] = pairs.comparable
+                for i, tau in enumerate(self.prior_weights):
+                    counts[i, j, block, 0] = pairs.wrong(self._at(tau, scores))
+        return counts
 
     @abstractmethod
-    def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-        """Blocks of rows of the truth, with their scores for each of the anchors."""
+    def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
+        """Blocks of conditioning nodes, with their scores for each of the anchors."""
 
     def _at(self, tau: float, scores: list[np.ndarray]) -> np.ndarray:
         if tau in self.anchors:
@@ -102,8 +117,8 @@ class Fold(HeldOutPairs):
         ]
         self.placed = [model.placed(*self.sides) if isinstance(model, Model) else None for model in self.models]
 
-    def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-        """Blocks of rows of the test graph's relation, with their scores."""
+    def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
+        """Blocks of the test graph's conditioning nodes, with their scores."""
         parts = []
         for k, system in enumerate(self.systems):
             start = Iteration(self.settings.tol, self.settings.max_iter, self.models[k].W)
@@ -113,7 +128,7 @@ class Fold(HeldOutPairs):
             placed = self.placed[k]
             parts.append(model.blocks(*self.sides) if placed is None else placed.blocks(model))
         for blocks in zip(*parts, strict=True):
-            yield self.truth.to_dense(blocks[0][0]), [scores for _, scores in blocks]
+            yield blocks[0][0], [scores for _, scores in blocks]
 
 
 class Shortcut(HeldOutPairs):
@@ -135,9 +150,9 @@ class Shortcut(HeldOutPairs):
 
     def __init__(self, name: str, ranker: Any, graph: RelationGraph, prior_weights: Sequence[float]):
         double = graph.nodes.dtype == np.float64
-        super().__init__(ranker, in_dtype(graph, np.float64), prior_weights, solver="closed_form")
+        super().__init__(*in_double(ranker, graph), prior_weights, solver="closed_form")
         self.reusable = self.coordinates if double else None
-        observed = self.observed
+        self.truth = observed = self.observed
         if self.settings.centre:
             # Where labels are missing, those of probabilities have to be measured from their middle.
             observed = Complete(observed.to_dense() - self.settings.centre)
@@ -145,11 +160,11 @@ class Shortcut(HeldOutPairs):
             SHORTCUTS[name](system, observed, tau) for system, tau in zip(self.systems, self.anchors, strict=True)
         ]
 
-    def scores(self, alpha: float) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
         """Blocks of rows of the relation, with the scores of models that were not shown them."""
         scores = [shortcut.scores(alpha) for shortcut in self.shortcuts]
-        for block in row_blocks(*self.observed.shape):
-            yield self.observed.to_dense(block), [each[block] for each in scores]
+        for block in row_blocks(*self.truth.shape):
+            yield block, [each[block] for each in scores]
 
 
 def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:
@@ -158,6 +173,41 @@ def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:
         return graph
     nodes = graph.nodes.astype(dtype)
     return graph._part(nodes, graph.objects.astype(dtype) if graph.is_two_domain else nodes, graph.relation)
+
+
+def in_double(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph]:
+    """The ranker and the graph in double precision: itself, or with a copy of the node data.
+
+    Of nodes with more features than there are nodes only the kernel is made, which is smaller, as a precomputed one.
+    """
+    settings = read_settings(ranker, graph)
+    sides = [graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes]
+    kernel = settings.kernel
+    if (
+        all(side.dtype == np.float64 for side in sides)
+        or any(side.base.shape[1] <= len(side) for side in sides)
+        or callable(kernel.name)
+        or kernel.is_precomputed
+        or settings.approximation is not None
+    ):
+        return ranker, in_dtype(graph, np.float64)
+    kernels = [Nodes(_kernel_in_double(replace(kernel, constant=False), side), None, side.ids) for side in sides]
+    precomputed: Any = clone(ranker)
+    precomputed.set_params(kernel="precomputed", gamma=None, feature_weights=None)
+    return precomputed, graph._part(kernels[0], kernels[-1], graph.relation)
+
+
+def _kernel_in_double(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
+    """The kernel matrix (n, n) of features in single precision, of which a block at a time is copied."""
+    K = np.empty((len(nodes), len(nodes)))
+    blocks = list(row_blocks(len(nodes), nodes.base.shape[1]))
+    for k, rows in enumerate(blocks):
+        X = nodes.block(rows).rows.astype(np.float64)
+        for cols in blocks[:k]:
+            K[rows, cols] = kernel(X, nodes.block(cols).rows.astype(np.float64))
+            K[cols, rows] = K[rows, cols].T
+        K[rows, rows] = kernel(X)
+    return K
 
 
 def check_one_out(cv: str, graph: RelationGraph) -> None:

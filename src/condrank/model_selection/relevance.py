@@ -86,8 +86,8 @@ def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tu
     settings = read_settings(ranker, train)
     if settings.loss == "logistic":
         settings = replace(settings, loss="regression")
-    if settings.kernel.name not in KERNELS or settings.prior_weight:
-        raise ValueError(f"feature weights are learned for kernels {list(KERNELS)} without a prior")
+    if settings.kernel.name not in KERNELS or settings.prior_weight or settings.approximation is not None:
+        raise ValueError(f"feature weights are learned for exact kernels {list(KERNELS)} without a prior")
     system: Any = make_system("primal", settings, train.nodes, train.objects, ranker._conditioned(train))
     rows, alpha = system.rows, settings.alpha
 

@@ -51,7 +51,7 @@ class ConditionalRankerCV(ConditionalRanker):
         Take the λ of the lowest loss pooled over all held-out rows; or the median (the lower one of two) of the best
         λ of each fold, as the paper does, at the width and prior weight of the lowest pooled loss.
     relation, loss, kernel, gamma, degree, coef0, kernel_params, prior, prior_weight, constant, rank_by, clip, solver, \
-pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
+pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_components, approximation, landmarks
         As for `ConditionalRanker`.
 
     Attributes
@@ -111,6 +111,9 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
         random_state: Any = None,
         compared: Sequence[int] | None = None,
         feature_weights: Any = None,
+        n_components: int | str | None = None,
+        approximation: str = "nystroem",
+        landmarks: str = "uniform",
     ):
         super().__init__(
             relation=relation,
@@ -132,6 +135,9 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
             random_state=random_state,
             compared=compared,
             feature_weights=feature_weights,
+            n_components=n_components,
+            approximation=approximation,
+            landmarks=landmarks,
         )
         self.alphas = alphas
         self.cv = cv
@@ -217,7 +223,9 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights
         if cv is None:
             cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
         if not isinstance(cv, str):
-            pairs, n_folds, _ = read_folds(cv, graph, self, random_state=self.random_state)
+            # A number of folds is the same folds each time, as in scikit-learn.
+            seed = 0 if self.random_state is None else self.random_state
+            pairs, n_folds, _ = read_folds(cv, graph, self, random_state=seed)
             return None if n_folds is None else n_folds + 1, (_fold(*pair) for pair in pairs)
         check_one_out(cv, graph)
         if make_plan(graph, settings).solver == "closed_form":

@@ -294,4 +294,4 @@ class SimilaritySearch(PreparedRanker):
             check_number(name, getattr(self, name), at_least=0.0)
         if len(graph) < FEWEST:
             raise ValueError(f"SimilaritySearch needs at least {FEWEST} nodes, to hold some out, got {len(graph)}")
-        read_settings(ranker, graph)
+        read_settings(ranker, graph, draw=False)

@@ -30,11 +30,11 @@ DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
-def model_file(path: Any) -> Path:
+def model_file(path: Any, name: str = FILE_NAME) -> Path:
     """The file itself; in a folder, or where a trailing slash asks for one, the file of a fixed name in it."""
     given = os.fspath(path)
     folder = Path(given).is_dir() or given.endswith(("/", os.sep))
-    return Path(given) / FILE_NAME if folder else Path(given)
+    return Path(given) / name if folder else Path(given)
 
 
 def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
@@ -52,7 +52,7 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
     for name, array in plain.items():
         end = offset + array.nbytes
         header[name] = {"dtype": NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [offset, end]}
-        sums[name] = _sha256(array)
+        sums[name] = checksum(array)
         offset = end
     text = json.dumps({"format": FORMAT, "version": VERSION, "sha256": sums} | manifest, allow_nan=True)
     header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
@@ -99,7 +99,7 @@ def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, 
         arrays[name], end = _array(data[8 + length :], name, place, end, file)
         if not mmap:
             arrays[name] = np.array(arrays[name])
-            if _sha256(arrays[name]) != manifest["sha256"].get(name):
+            if checksum(arrays[name]) != manifest["sha256"].get(name):
                 raise ValueError(f"{file} is damaged: the checksum of {name} does not match")
     if 8 + length + end != size:
         raise ValueError(f"{file} is damaged: {size - 8 - length - end} bytes more than its header tells")
@@ -169,7 +169,8 @@ def _plain(name: str, array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _sha256(array: np.ndarray) -> str:
+def checksum(array: np.ndarray) -> str:
+    """SHA-256 of an array's numbers, as the manifest has it."""
     return hashlib.sha256(np.ascontiguousarray(array).data.cast("B") if array.nbytes else b"").hexdigest()
 
 

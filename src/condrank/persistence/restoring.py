@@ -11,12 +11,16 @@ from scipy import sparse
 from condrank.compared_model import ComparedModel
 from condrank.edge_model import EdgeModel
 from condrank.model import Model
-from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.nodes import ApproximateKernel, ExactKernel, ExplicitFeatures, Nodes
+from condrank.nodes.feature_maps import own_features
+from condrank.nodes.fourier import FourierFeatures
+from condrank.nodes.nystroem import NystroemFeatures
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.values import KernelValues
 from condrank.observations import Edges
 from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, check_same
-from condrank.settings import Settings, check_choice, check_number, check_numbers
+from condrank.persistence.sums import sums_from
+from condrank.settings import Settings, check_choice, check_count, check_number, check_numbers
 from condrank.solvers.edge_kernels import edge_kernel
 from condrank.solvers.plan import Plan
 from condrank.validation import check_ids
@@ -38,10 +42,13 @@ def from_state(ranker: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarr
     plan = _plan(manifest["plan"])
     fitted = _fitted(manifest["fitted"], settings, plan, rows)
     model = _model(given, rows, cols, settings, plan.solver, held)
-    objects = Nodes(cols.base, None, _ids("objects", manifest["objects"], len(cols), held))
+    sums = sums_from(manifest.get("sums"), model, held)
+    objects = Nodes(cols.base, None, ids_from("objects", manifest["objects"], len(cols), held))
     if held.arrays:
         raise ValueError(f"it holds arrays that no part of the model asks for: {sorted(held.arrays)}")
-    vars(ranker).update(fitted, plan_=plan, _settings=settings, _model=model, _objects=objects, _system=None)
+    vars(ranker).update(
+        fitted, plan_=plan, _settings=settings, _model=model, _objects=objects, _system=None, _sums=sums
+    )
 
 
 class Held:
@@ -80,17 +87,18 @@ class Held:
             raise ValueError(f"{name} must be greater than zero")
         return array
 
-    def places(self, name: str, length: int, n: int) -> np.ndarray:
+    def places(self, name: str, length: int | None, n: int) -> np.ndarray:
         """Positions of nodes, within 0..n - 1."""
         array = self.take(name, "i", length)
         if array.min(initial=0) < 0 or array.max(initial=0) >= n:
             raise ValueError(f"{name} must lie within 0..{n - 1}")
         return array
 
-    def matrix(self, name: str) -> Any:
+    def matrix(self, name: str, least_rows: int = 1) -> Any:
         """A dense or sparse matrix, floating and finite."""
         if name in self:
-            return self.floats(name, None, None)
+            empty = least_rows == 0 and len(self.arrays[name]) == 0
+            return self.floats(name, 0 if empty else None, None)
         n, d = self.take(f"{name}.shape", "i", 2).tolist()
         if n < 1 or d < 1:
             raise ValueError(f"{name} must have at least one row and one column, got shape {(n, d)}")
@@ -102,11 +110,12 @@ class Held:
 
 
 def _nodes(side: str, given: dict[str, Any], held: Held) -> Nodes:
-    base = held.matrix(f"{side}.nodes")
-    return Nodes(base, None, _ids(side, given["ids"], base.shape[0], held))
+    base = held.matrix(f"{side}.nodes", least_rows=0)
+    return Nodes(base, None, ids_from(side, given["ids"], base.shape[0], held))
 
 
-def _ids(side: str, given: dict[str, Any] | None, n: int, held: Held) -> np.ndarray | None:
+def ids_from(side: str, given: dict[str, Any] | None, n: int, held: Held) -> np.ndarray | None:
+    """Ids of n nodes, as `condrank.persistence.state.ids_to` put them."""
     if given is None:
         return None
     name, kind = f"ids of {side}", given["dtype"]
@@ -132,7 +141,7 @@ def _plan(given: dict[str, Any]) -> Plan:
     for name in ("reason", "coordinates"):
         if not isinstance(getattr(plan, name), str):
             raise ValueError(f"{name} of the plan must be a string, got {getattr(plan, name)!r}")
-    numbers = {name: getattr(plan, name) for name in ("n_coordinates", "flops", "memory")} | plan.alternatives
+    numbers = {name: getattr(plan, name) for name in ("n_coordinates", "flops", "memory", "rank")} | plan.alternatives
     for name, number in numbers.items():
         check_number(f"{name} of the plan", number, at_least=0.0)
     return plan
@@ -157,6 +166,8 @@ def _model(given: dict[str, Any], rows: Nodes, cols: Nodes, settings: Settings, 
     kind = EdgeModel if in_dual else ComparedModel if settings.compared else Model
     logistic = settings.loss == "logistic"
     follows: dict[str, Any] = {"class": kind.__name__, "shape": [len(rows), len(cols)]}
+    if len(rows) == len(cols) == 0:  # nodes that partial_fit has not kept
+        follows["shape"] = [check_count("number of nodes", n) for n in given["shape"]]
     follows |= {"offset": settings.centre, "logistic": logistic}
     if kind is not ComparedModel:
         follows["prior_weight"] = settings.prior_weight
@@ -164,8 +175,9 @@ def _model(given: dict[str, Any], rows: Nodes, cols: Nodes, settings: Settings, 
         follows["kernel"] = settings.pairwise_kernel or settings.relation.name
     for name, expected in follows.items():
         check_same(f"{name} of the model", given[name], expected)
-    first = _coordinates("rows", given["rows"], rows, settings.kernel, in_dual, held)
-    second = first if cols is rows else _coordinates("cols", given["cols"], cols, settings.kernel, in_dual, held)
+    first = _coordinates("rows", given["rows"], rows, settings, in_dual, held)
+    second = first if cols is rows else _coordinates("cols", given["cols"], cols, settings, in_dual, held)
+    first.n_nodes, second.n_nodes = follows["shape"]
     if in_dual:
         return _edge_model(first, second, follows["kernel"], settings, held)
     r = len(first.sigma)
@@ -188,14 +200,20 @@ def _edge_model(rows: KernelValues, cols: KernelValues, name: str, settings: Set
     return EdgeModel(rows, cols, kernel, W, settings.prior_weight, settings.centre, settings.loss == "logistic")
 
 
-def _coordinates(side: str, given: dict[str, Any], nodes: Nodes, kernel: NodeKernel, in_dual: bool, held: Held) -> Any:
-    explicit = (ExplicitFeatures.__name__,) if kernel.name in ("linear", "cosine") else ()
-    allowed = (KernelValues.__name__,) if in_dual else (ExactKernel.__name__, *explicit)
-    check_choice(f"coordinates of {side}", given["class"], allowed)
+def _coordinates(side: str, given: dict[str, Any], nodes: Nodes, settings: Settings, in_dual: bool, held: Held) -> Any:
+    kernel = settings.kernel
+    kinds: dict[str, Any] = {ExactKernel.__name__: ExactKernel}
+    if kernel.name in ("linear", "cosine"):
+        kinds[ExplicitFeatures.__name__] = ExplicitFeatures
+    if settings.approximation is not None:
+        kinds[ApproximateKernel.__name__] = ApproximateKernel
+    if len(nodes) == 0 and (in_dual or given["class"] == ExactKernel.__name__):
+        raise ValueError(f"coordinates of {side} need training nodes, and there are none")
+    check_choice(f"coordinates of {side}", given["class"], (KernelValues.__name__,) if in_dual else tuple(kinds))
     if in_dual:
         return KernelValues(kernel, nodes)  # the kernel matrix is made anew
     n, d = nodes.base.shape
-    kind = ExactKernel if given["class"] == ExactKernel.__name__ else ExplicitFeatures
+    kind = kinds[given["class"]]
     coordinates: Any = kind.__new__(kind)
     coordinates.kernel, coordinates.nodes, coordinates.n_nodes = kernel, nodes, n
     coordinates.sigma = held.positive(f"{side}.sigma", None)
@@ -203,12 +221,33 @@ def _coordinates(side: str, given: dict[str, Any], nodes: Nodes, kernel: NodeKer
     coordinates.ones = held.floats(f"{side}.ones", r)
     coordinates.outside = check_number(f"outside of {side}", given["outside"], at_least=0.0)
     coordinates.weights = held.positive(f"{side}.weights", n) if f"{side}.weights" in held else None
-    if kind is ExplicitFeatures:
-        coordinates.rotation = held.floats(f"{side}.rotation", d + kernel.constant, r)
-        coordinates.basis = coordinates._raw(nodes)
+    if kind is not ExactKernel:
+        approximate = kind is ApproximateKernel
+        features = _features(side, given, nodes, settings, held) if approximate else own_features(kernel, d)
+        coordinates.rotation = held.floats(f"{side}.rotation", features.n_features + kernel.constant, r)
+        coordinates.features = features
         return coordinates
     NodeSimilarity(kernel, nodes)  # refuses a kernel matrix that is none
     coordinates.basis = held.floats(f"{side}.basis", n, r)
     if not held.mmap and not np.isfinite(coordinates.similarity(nodes.block(slice(1)), None)).all():
         raise ValueError("the kernel values of the nodes overflow")
     return coordinates
+
+
+def _features(side: str, given: dict[str, Any], nodes: Nodes, settings: Settings, held: Held) -> Any:
+    """Features of an approximate kernel."""
+    kernel, (n, d), approximation = settings.kernel, nodes.base.shape, settings.approximation
+    assert approximation is not None
+    if approximation.name == "fourier":
+        m = int(approximation.n_components)
+        phase = check_number(f"phase of {side}", given["phase"], at_least=0.0)
+        return FourierFeatures(kernel, held.floats(f"{side}.frequencies", d, (m + 1) // 2), phase, m)
+    if kernel.is_precomputed:
+        NodeSimilarity(kernel, nodes)
+        landmarks: Any = held.places(f"{side}.landmarks", None, n)
+        m = len(landmarks)
+    else:
+        landmarks = held.matrix(f"{side}.landmarks")
+        m = landmarks.shape[0]
+        check_same(f"number of features of the landmarks of {side}", landmarks.shape[1], d)
+    return NystroemFeatures(kernel, landmarks, held.floats(f"{side}.whitening", m, None))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,33 @@ from condrank.persistence.layout import model_file, read_file, write_file
 
 # What reading a manifest of other contents than expected may raise.
 MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+
+
+@contextmanager
+def whole(file: Path, what: str) -> Iterator[None]:
+    """Whatever contents other than expected raise becomes a ValueError that names the file."""
+    try:
+        yield
+    except MALFORMED as error:
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
+        raise ValueError(f"{file} is not a whole {what} of condrank: {why}") from None
+
+
+def refuse_index(manifest: dict[str, Any]) -> None:
+    """An index holds a ranker, but also objects that would be lost."""
+    if "index" in manifest:
+        raise ValueError("it is that of an index, load it with ObjectIndex.load, whose ranker is index.ranker")
+
+
+def restored_ranker(manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> Any:
+    """A ranker from the manifest and arrays of a file."""
+    from condrank.estimators import ConditionalRanker
+    from condrank.persistence.restoring import from_state
+
+    ranker = ConditionalRanker(**manifest["params"])
+    with np.errstate(over="ignore", invalid="ignore"):  # told by what is not finite
+        from_state(ranker, manifest, arrays, mmap)
+    return ranker
 
 
 class Saved:
@@ -47,18 +76,12 @@ class Saved:
         mmap : bool
             Read arrays only when they are used; their checksums are then not compared, nor are they known to be finite.
         """
-        from condrank.estimators import ConditionalRanker
-        from condrank.persistence.restoring import from_state
-
         manifest, arrays = read_file(path, mmap)
-        try:
-            ranker = ConditionalRanker(**manifest["params"])
-            with np.errstate(over="ignore", invalid="ignore"):  # told by what is not finite
-                from_state(ranker, manifest, arrays, mmap)
-        except MALFORMED as error:
-            what = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-            raise ValueError(f"{model_file(path)} is not a whole model of condrank: {what}") from None
-        return ranker
+        with whole(model_file(path), "model"):
+            refuse_index(manifest)
+            if "tables" in manifest:
+                raise ValueError("it is that of a TableRanker, load it with TableRanker.load")
+            return restored_ranker(manifest, arrays, mmap)
 
     def _saved_params(self) -> dict[str, Any]:
         """Parameters of the plain ranker that is saved."""

@@ -13,7 +13,18 @@ from condrank.nodes import Nodes
 from condrank.settings import Settings, check_choice, check_count, check_number, read_settings
 
 # Settings that predictions depend on; the others tell how the solution was found.
-MEANING = ("relation", "loss", "alpha", "kernel", "prior_weight", "rank_by", "pairwise_kernel", "centre", "compared")
+MEANING = (
+    "relation",
+    "loss",
+    "alpha",
+    "kernel",
+    "prior_weight",
+    "rank_by",
+    "pairwise_kernel",
+    "centre",
+    "compared",
+    "approximation",
+)
 
 
 # Fitted attributes that are plain values; early stopping has its history beside them.
@@ -23,6 +34,10 @@ FITTED, OPTIONAL = ("alpha_", "n_iter_", "n_features_in_", "solver_"), ("history
 def settings_to(settings: Settings) -> dict[str, Any]:
     """Settings as plain values."""
     fields = _fields(settings) | {"relation": settings.relation.name, "kernel": _fields(settings.kernel)}
+    if settings.approximation is not None:
+        # What was drawn is in the arrays; the seed of a random_state that is None means nothing later.
+        told = [field.name for field in dataclasses.fields(settings.approximation) if field.compare]
+        fields["approximation"] = {name: getattr(settings.approximation, name) for name in told}
     return plain("settings", fields)
 
 
@@ -47,9 +62,9 @@ def agreed_settings(ranker: Any, given: dict[str, Any], nodes: Nodes, two_domain
     check_random_state(ranker.random_state)
     centre = check_number("centre", given["centre"])
     graph: Any = SimpleNamespace(
-        is_two_domain=two_domains, n_features_in_=nodes.base.shape[1], n_edges=len(nodes), centre=centre
+        is_two_domain=two_domains, n_features_in_=nodes.base.shape[1], n_edges=1, centre=centre
     )
-    settings = read_settings(ranker, graph)
+    settings = read_settings(ranker, graph, draw=False)
     plain_settings = settings_to(settings)
     for name in MEANING:
         check_same(f"{name} of the fit", given[name], plain_settings[name])
@@ -74,6 +89,8 @@ def plain(name: str, value: Any) -> Any:
         return [plain(name, item) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: plain(name, item) for key, item in value.items()}
+    if isinstance(value, np.random.RandomState):
+        raise ValueError(f"{name} cannot be saved: it is a RandomState; give a whole number as seed instead")
     what = "a function, and loading a model must run no code" if callable(value) else f"a {type(value).__name__}"
     raise ValueError(
         f"{name} cannot be saved: it is {what}; numbers, strings, lists and dicts can. A callable kernel can be "

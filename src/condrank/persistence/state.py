@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,14 +12,18 @@ from scipy import sparse
 
 from condrank._version import __version__
 from condrank.compared_model import ComparedModel
+from condrank.distributed import is_dask
 from condrank.edge_model import EdgeModel
 from condrank.nodes import Nodes
+from condrank.nodes.fourier import FourierFeatures
 from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, plain, settings_to
+from condrank.persistence.sums import sums_to
 
 # Fitted arrays of coordinates; the rest of a coordinate map follows from the nodes and these.
 ARRAYS = {
     "ExactKernel": ("sigma", "ones", "basis"),
     "ExplicitFeatures": ("sigma", "ones", "rotation"),
+    "ApproximateKernel": ("sigma", "ones", "rotation"),
     "KernelValues": (),
 }
 
@@ -29,6 +34,10 @@ def to_state(ranker: Any, params: dict[str, Any]) -> tuple[dict[str, Any], Array
     """Manifest and arrays of a fitted ranker, whose parameters are given."""
     arrays: Arrays = {}
     model = ranker._fitted()
+    if is_dask(model.rows.nodes.base):
+        from condrank.distributed.rows import gathered
+
+        model = gathered(model)
     params = {name: plain(f"parameter {name}", value) for name, value in params.items()}
     # A ranker of a path has a λ of its own.
     settings = settings_to(dataclasses.replace(ranker._settings, alpha=ranker.alpha_))
@@ -43,7 +52,8 @@ def to_state(ranker: Any, params: dict[str, Any]) -> tuple[dict[str, Any], Array
         "plan": dataclasses.asdict(ranker.plan_),
         "fitted": {name: plain(name, getattr(ranker, name)) for name in (*FITTED, *OPTIONAL) if hasattr(ranker, name)},
         "model": _model_to(model, arrays),
-        "objects": _ids_to("objects", ranker._objects, arrays),
+        "objects": ids_to("objects", ranker._objects, arrays),
+        "sums": sums_to(getattr(ranker, "_sums", None), arrays),
     }
     return manifest, arrays
 
@@ -69,10 +79,12 @@ def _coordinates_to(side: str, coordinates: Any, arrays: Arrays) -> dict[str, An
     kind = type(coordinates).__name__
     nodes = coordinates.nodes
     rows = nodes.kernel_with(nodes) if coordinates.kernel.is_precomputed else nodes.rows
-    _put(f"{side}.nodes", rows, arrays)
+    put(f"{side}.nodes", rows, arrays)
     for name in ARRAYS[kind]:
         arrays[f"{side}.{name}"] = getattr(coordinates, name)
-    manifest = {"class": kind, "ids": _ids_to(side, nodes, arrays)}
+    manifest = {"class": kind, "ids": ids_to(side, nodes, arrays)}
+    if kind == "ApproximateKernel":
+        manifest |= _features_to(side, coordinates, arrays)
     if ARRAYS[kind]:
         manifest["outside"] = float(coordinates.outside)
         if coordinates.weights is not None:
@@ -80,7 +92,19 @@ def _coordinates_to(side: str, coordinates: Any, arrays: Arrays) -> dict[str, An
     return manifest
 
 
-def _put(name: str, matrix: Any, arrays: Arrays) -> None:
+def _features_to(side: str, coordinates: Any, arrays: Arrays) -> dict[str, Any]:
+    """Landmarks (of a precomputed kernel their places) and what multiplies their values, or random frequencies."""
+    features = coordinates.features
+    if isinstance(features, FourierFeatures):
+        arrays[f"{side}.frequencies"] = features.frequencies
+        return {"phase": features.phase}
+    arrays[f"{side}.whitening"] = features.whitening
+    places = coordinates.kernel.is_precomputed
+    put(f"{side}.landmarks", coordinates.landmark_places() if places else features.landmarks, arrays)
+    return {}
+
+
+def put(name: str, matrix: Any, arrays: Arrays) -> None:
     """A dense or sparse matrix."""
     if not sparse.issparse(matrix):
         arrays[name] = np.asarray(matrix)
@@ -90,7 +114,7 @@ def _put(name: str, matrix: Any, arrays: Arrays) -> None:
     arrays[f"{name}.shape"] = np.array(matrix.shape, dtype=np.int64)
 
 
-def _ids_to(side: str, nodes: Nodes, arrays: Arrays) -> dict[str, Any] | None:
+def ids_to(side: str, nodes: Nodes, arrays: Arrays) -> dict[str, Any] | None:
     """Ids of numbers go into an array, dates as the numbers they are, others as they are if JSON has them."""
     ids = nodes.ids
     if ids is None:
@@ -102,5 +126,6 @@ def _ids_to(side: str, nodes: Nodes, arrays: Arrays) -> dict[str, Any] | None:
         return {"dtype": ids.dtype.str}
     if not all(isinstance(one, str | int | float | bool) for one in ids.tolist()):
         strange = next(one for one in ids.tolist() if not isinstance(one, str | int | float | bool))
-        raise ValueError(f"ids must be strings, numbers or dates to be saved, got {strange!r}")
+        hint = "; make dates an array of numpy.datetime64" if isinstance(strange, date) else ""
+        raise ValueError(f"ids must be strings, numbers or numpy.datetime64 to be saved, got {strange!r}{hint}")
     return {"dtype": "object" if ids.dtype.kind == "O" else "str", "names": ids.tolist()}

@@ -10,18 +10,30 @@ MAX_ITER = 300
 
 
 def solve_rows(
-    apply: Callable[[np.ndarray], np.ndarray], c: np.ndarray, diagonal: np.ndarray
+    apply: Callable[[np.ndarray], np.ndarray],
+    c: np.ndarray,
+    diagonal: np.ndarray,
+    null: np.ndarray | None = None,
+    precision: float = 32,
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """x with A_i x_i = c_i for every row i of c (k, q), by conjugate gradients preconditioned with a diagonal.
 
     Positive semi-definite systems, consistent where they are singular. Returns x, which rows did not get there, and
-    the number of iterations. ``apply`` maps all rows at once.
+    the number of iterations. ``apply`` maps all rows at once. ``null`` is a unit vector that every A_i maps to zero:
+    rounding noise along it, which the iteration would blow up, is taken off. ``precision`` of the residual is in units
+    of rounding.
     """
     eps = float(np.finfo(c.dtype).eps)
-    x, r = np.zeros_like(c), c.copy()
+
+    def project(v: np.ndarray) -> np.ndarray:
+        if null is not None:
+            v -= np.multiply.outer(v @ null, null)
+        return v
+
+    x, r = np.zeros_like(c), project(c.copy())
     z = r / diagonal
     d, rho = z.copy(), np.einsum("ij,ij->i", r, z)
-    goal = (32 * eps) ** 2 * rho
+    goal = (precision * eps) ** 2 * rho
     # Rows that are this far and gain no more have met their rounding noise; iterating on would only collect it.
     enough = eps**1.4 * rho
     failed = eps**1.2 * rho
@@ -29,13 +41,13 @@ def solve_rows(
     number = 0
     while number < MAX_ITER and not done.all():
         number += 1
-        Ad = apply(d)
+        Ad = project(apply(d))
         curvature = np.einsum("ij,ij->i", d, Ad)
         # A direction without curvature is rounding noise in the null space: the row has gone as far as it can.
         going = ~done & (curvature > 0)
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=going)[:, None]
-        x += step * d
         r -= np.multiply(step, Ad, out=Ad)
+        x += np.multiply(step, d, out=Ad)
         np.divide(r, diagonal, out=z)
         new = np.einsum("ij,ij->i", r, z)
         done |= (new <= goal) | ~going | ((new <= enough) & (new > rho))

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank._blocks import CACHED, in_threads, row_blocks
+
+# Relative precision that sums must keep.
+PRECISE = 1e-12
+
 
 class Damping:
     """Λ = λ/(s gᵀ + λ) ≈ left @ right, to working precision relative to each sum that is made with it.
@@ -81,5 +86,33 @@ class Damping:
         if none.any():
             left = np.column_stack([left, np.ones_like(a)])
             right = np.vstack([np.where(none, 0, right), none])
+        # (1 + a)(1 + b)Λ lies between 1 and its values at these corners; those near 1 lose the digits of the largest.
+        corners = np.array([[a.max(), b.min()], [a.min(), b.max()]])
+        largest = ((1 + corners).prod(axis=1) / (1 + corners.prod(axis=1))).max()
+        if eps * largest < PRECISE:
+            left, right = _fewer_columns(left * (1 + a)[:, None], right, 2 * eps)
+            left /= (1 + a)[:, None]
         right /= 1 + b
         return left.astype(dtype, copy=False), right.astype(dtype, copy=False)
+
+
+def _fewer_columns(left: np.ndarray, right: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """The same product with as many terms as stand out of noise: half of the points, a tenth for extreme λ. O(rp²)."""
+    Q, core = np.linalg.qr(left)
+    Q_right, core_right = np.linalg.qr(right.T)
+    u, values, v = np.linalg.svd(core @ core_right.T)
+    kept = values > noise * values[0]
+    return Q @ (u[:, kept] * values[kept]), v[kept] @ Q_right.T
+
+
+def weigh(s: np.ndarray, g: np.ndarray, alpha: float, M: np.ndarray, fitted: bool = False) -> np.ndarray:
+    """Λ∘M, or what is fitted, (1 - Λ)∘M, for M (r, r'); in blocks that stay in the processor's cache."""
+    out = np.empty(M.shape, dtype=M.dtype)
+
+    def work(block: slice) -> None:
+        D = np.multiply.outer(s[block], g)
+        weight = np.divide(D, D + alpha, out=D) if fitted else np.divide(alpha, D + alpha, out=D)
+        np.multiply(weight, M[block], out=out[block])
+
+    in_threads(work, row_blocks(*M.shape, budget=CACHED))
+    return out

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis, WidenedBasis
+from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
 
@@ -23,12 +24,20 @@ def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple
 
 @dataclass
 class Damped:
-    """What a system over rows starts from: coordinates (n, q) of the labels' rows, and of their residuals."""
+    """What a system over rows starts from: coordinates (n, q) of the labels' residuals, and the offsets of the fit."""
 
-    rows: np.ndarray
     inner: np.ndarray
     outer: np.ndarray
-    mean: np.ndarray
+    offset: np.ndarray
+
+
+@dataclass
+class Parts:
+    """Half-sum and half-difference of rows and columns, and the r×r sums of the former."""
+
+    within: np.ndarray
+    outer: np.ndarray
+    inner: np.ndarray
 
 
 class SquareLabels:
@@ -42,49 +51,60 @@ class SquareLabels:
         self.rows, self.cols = self.wide.rows(Y), self.wide.rows(Y.T)
         self.inner = basis.U.T @ self.rows[:, : self.wide.rank]
         self.row_sums, self.col_sums = Y.sum(axis=1), Y.sum(axis=0)
+        self.parts: dict[int, Parts] = {}
 
     def damped(self, systems: RowSystems, sign: int) -> Damped:
         """Rows of λRY within the relation and outside of it; rows and columns of λRY for the ordinary one.
 
         For the ranking loss Y is what is left of it after the offsets of the fit.
         """
-        wide, r = self.wide, self.wide.rank
-        rows, cols, inner = self.rows, self.cols, self.inner
-        o = np.zeros(wide.n, dtype=rows.dtype)
-        damping = systems.damping.dense(slice(r))[:, :r]
+        parts = self._parts(sign)
+        rows, cols, inner = parts.within, parts.outer, parts.inner
+        o = np.zeros(self.wide.n, dtype=rows.dtype)
         if systems.offsets is not None:
-            o = self._offsets(systems, sign, damping)
+            o = self._offsets(systems, sign, inner)
             # Rows of o1ᵀ are multiples of 1, rows of 1oᵀ all the same.
-            rows = rows - np.multiply.outer(o, wide.sums)
-            cols = cols - wide.vector(o)
-            inner = inner - np.multiply.outer(self.basis.U.T @ o, self.basis.sums)
-        if not sign:
-            return Damped(rows, self._damp(rows, inner, damping), self._damp(cols, inner.T, damping), o)
-        within, inner = (rows + sign * cols) / 2, (inner + sign * inner.T) / 2
-        return Damped(rows, self._damp(within, inner, damping), (rows - sign * cols) / 2, o)
+            of_rows, of_cols = np.multiply.outer(o, self.wide.sums), self.wide.vector(o)
+            of_inner = np.multiply.outer(self.basis.U.T @ o, self.basis.sums)
+            if sign:
+                of_rows, of_cols = (of_rows + sign * of_cols) / 2, (of_rows - sign * of_cols) / 2
+                of_inner = (of_inner + sign * of_inner.T) / 2
+            rows, cols, inner = rows - of_rows, cols - of_cols, inner - of_inner
+        first = self._damp(rows, inner, systems)
+        return Damped(first, cols if sign else self._damp(cols, inner.T, systems), o)
 
-    def _damp(self, rows: np.ndarray, inner: np.ndarray, damping: np.ndarray) -> np.ndarray:
+    def within(self, sign: int) -> np.ndarray:
+        """Rows of the labels' part within the relation."""
+        return self._parts(sign).within
+
+    def _parts(self, sign: int) -> Parts:
+        if not sign:
+            return Parts(self.rows, self.cols, self.inner)
+        if sign not in self.parts:
+            within, outer = (self.rows + sign * self.cols) / 2, (self.rows - sign * self.cols) / 2
+            self.parts[sign] = Parts(within, outer, (self.inner + sign * self.inner.T) / 2)
+        return self.parts[sign]
+
+    def _damp(self, rows: np.ndarray, inner: np.ndarray, systems: RowSystems) -> np.ndarray:
         """Rows of the damped labels: Λ within the span, all that is outside."""
-        damped = self.basis.U @ (damping * inner)
+        damped = self.basis.U @ weigh(self.basis.sigma, self.basis.sigma, systems.alpha, inner)
         if self.basis.full:
             return damped
         out = rows.copy()
         out[:, : self.wide.rank] += damped - self.basis.U @ inner
         return out
 
-    def _offsets(self, systems: RowSystems, sign: int, damping: np.ndarray) -> np.ndarray:
+    def _offsets(self, systems: RowSystems, sign: int, inner: np.ndarray) -> np.ndarray:
         """o of the fit to all labels, (n,): T o = (λRY)1 within the span, row means outside."""
         assert systems.offsets is not None
         basis, wide, r = self.basis, self.wide, self.wide.rank
         f = np.zeros(len(wide.sigma), dtype=self.rows.dtype)
         outside = np.zeros(wide.n, dtype=self.rows.dtype)
-        inner = self.inner
         if sign:
             f[:r] = basis.U.T @ (self.row_sums - sign * self.col_sums) / 2
-            inner = (inner + sign * inner.T) / 2
-        f[:r] += (damping * inner) @ basis.sums
+        f[:r] += weigh(self.basis.sigma, self.basis.sigma, systems.alpha, inner) @ basis.sums
         if wide.direction is not None:
-            along = self.rows[:, r] if not sign else (self.rows[:, r] + sign * self.cols[:, r]) / 2
+            along = self._parts(sign).within[:, r]
             f[:r] += wide.sums[r] * (basis.U.T @ along)
             outside = basis.project_out(self.row_sums) / wide.n
         return basis.U @ systems.offsets(f[None])[0, :r] + outside

@@ -66,8 +66,7 @@ class LeaveNodeOut:
         p = systems.within(self.labels.damped(systems, sign).inner)
         self._count(systems)
         loop = np.einsum("ij,ij->i", wide.U, p)[:, None]
-        rows = (self.labels.rows[:, :rank] + sign * self.labels.cols[:, :rank]) / 2
-        return rows - (p[:, :rank] + sign * loop * self.basis.U) / 2
+        return self.labels.within(sign)[:, :rank] - (p[:, :rank] + sign * loop * self.basis.U) / 2
 
     def _ranking(self, alpha: float) -> np.ndarray:
         wide, rank, sign = self.labels.wide, self.labels.wide.rank, self.relation.sign
@@ -77,9 +76,8 @@ class LeaveNodeOut:
         self._count(systems)
         x, y = ((first + second) / 2, sign * (first - second) / 2) if sign else (first, second)
         loop = np.einsum("ij,ij->i", wide.U, y)[:, None]
-        offset = systems.taken_off(first, second)
-        F = given.rows[:, :rank] - x[:, :rank] - loop * self.basis.U
-        return F + np.multiply.outer(offset, self.basis.sums)
+        F = self.labels.rows[:, :rank] - x[:, :rank] - loop * self.basis.U
+        return F + np.multiply.outer(systems.taken_off(first, second) - given.offset, self.basis.sums)
 
     def _count(self, systems: RowSystems) -> None:
         self.n_iter, self.n_direct = max(self.n_iter, systems.n_iter), self.n_direct + systems.n_direct

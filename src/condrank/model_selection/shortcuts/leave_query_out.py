@@ -6,9 +6,10 @@ import numpy as np
 
 from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis, centred_basis
-from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.labels import SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
+from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
 
@@ -53,6 +54,9 @@ class LeaveQueryOut:
         self.rows = Y @ self.V
         self.inner = self.basis.U.T @ self.rows
         self.outside = None if self.basis.full else self.rows - self.basis.U @ self.inner
+        # U²Λ, and (U²s)Λ for U²E = (U²s)Λ g/λ.
+        squares = self.basis.U**2
+        self.shares = [SmoothSums(squares, self.basis.sigma), SmoothSums(squares, self.basis.sigma, self.basis.sigma)]
 
     def scores(self, alpha: float) -> np.ndarray:
         """Row i by the model that was not shown row i, (n, m)."""
@@ -68,32 +72,24 @@ class LeaveQueryOut:
             return np.zeros((len(U), len(self.V)), dtype=U.dtype)
         # For large λ from the fit's side, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ: each form cancels where the
         # other does not.
-        large = alpha > s[-1] * g[-1]
-        weighted = np.empty_like(self.inner)
+        large = bool(alpha > s[-1] * g[-1])
+        F = U @ weigh(s, g, alpha, self.inner, fitted=large)
+        shares = self.shares[large].at(g / alpha)
 
-        def weigh(block: slice) -> None:
-            D = np.multiply.outer(s[block], g)
-            weight = D / (D + alpha) if large else alpha / (D + alpha)
-            np.multiply(weight, self.inner[block], out=weighted[block])
+        def divide(block: slice) -> None:
+            part, share = F[block], shares(block)
+            if large:
+                share *= g / alpha
+                part -= share * self.rows[block]
+                part /= np.subtract(1, share, out=share)
+                return
+            if self.outside is not None:
+                part += self.outside[block]
+                share += self.basis.outside[block, None]
+            part /= share
+            np.subtract(self.rows[block], part, out=part)
 
-        in_threads(weigh, row_blocks(*weighted.shape, budget=CACHED))
-        F = U @ weighted
-        if large:
-            h = (U * U) @ (np.multiply.outer(s, g) / (np.multiply.outer(s, g) + alpha))
-            F -= h * self.rows
-            F /= 1 - h
-        else:
-            t = Damping(s, g, alpha)(U * U)
-
-            def divide(block: slice) -> None:
-                part = F[block]
-                if self.outside is not None:
-                    part += self.outside[block]
-                    t[block] += self.basis.outside[block, None]
-                part /= t[block]
-                np.subtract(self.rows[block], part, out=part)
-
-            in_threads(divide, row_blocks(*F.shape, budget=CACHED))
+        in_threads(divide, row_blocks(*F.shape, budget=CACHED))
         out = F @ self.V.T
         if self.ranking:
             out += ((F / g) @ self.means)[:, None]
@@ -105,9 +101,9 @@ class LeaveQueryOut:
         given = self.labels.damped(systems, self.relation.sign)
         x = systems.row(given.inner + given.outer)
         self.n_iter, self.n_direct = systems.n_iter, systems.n_direct
-        F = given.rows[:, :rank] - x[:, :rank]
+        F = self.labels.rows[:, :rank] - x[:, :rank]
         if self.ranking:
-            F += np.multiply.outer(systems.taken_off(x, x), self.basis.sums)
+            F += np.multiply.outer(systems.taken_off(x, x) - given.offset, self.basis.sums)
         out = F @ self.basis.U.T
         if self.relation.sign < 0:
             np.fill_diagonal(out, 0)

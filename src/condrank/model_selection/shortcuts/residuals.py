@@ -17,14 +17,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from condrank._blocks import row_blocks
+from condrank._blocks import in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import WidenedBasis
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
 from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.offsets import Offsets
 
 # Rows that are solved together: enough for fast products, few enough for the processor's cache.
-ROWS = 2**18
+ROWS = 2**15
 
 
 class RowSystems:
@@ -43,9 +43,11 @@ class RowSystems:
     """
 
     def __init__(self, wide: WidenedBasis, sign: int, ranking: bool, alpha: float):
-        self.wide, self.sign = wide, sign
+        self.wide, self.sign, self.alpha = wide, sign, alpha
         self.damping = Damping(wide.sigma, wide.sigma, alpha)
         self.offsets = Offsets(self.damping, wide.sums, wide.n, sign) if ranking else None
+        # Scores are labels less residuals: for large λ a small difference of the two, which needs all digits.
+        self.precision = 512.0 if alpha < wide.sigma.max() ** 2 else 32.0
         self.n_iter = self.n_direct = 0
 
     def within(self, c: np.ndarray) -> np.ndarray:
@@ -58,18 +60,44 @@ class RowSystems:
         return self._solve(system, c)
 
     def row(self, c: np.ndarray) -> np.ndarray:
-        """x for a row left out of a symmetric or reciprocal relation (y = 0, so that p = q = x)."""
+        """x for a row left out of a symmetric or reciprocal relation (y = 0, so that p = q = x).
+
+        Twice the system: (1 + t)x + s u[Λ(u x) - uᵀx], for ranking less ½[β(Λ(u o) + uᵀo) + s (κ - 1)o] with
+        T o = u[Λ(x β) + xᵀβ] + s (κ - 1)x.
+        """
 
         def system(u: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
-            t, kappa = self.damping(u * u), self._kappa(u)
+            s, sums, offsets = self.sign, self.wide.sums, self.offsets
+            t = self.damping(u * u)
+            t += 1
+            turned = s * u
+            change = s * (self._kappa(u) - 1)
 
             def apply(x: np.ndarray) -> np.ndarray:
-                inner, outer = self._both(u, t, kappa, x, x)
-                return inner + outer
+                weighted = u * x
+                out = self.damping(weighted)
+                out -= weighted.sum(axis=1)[:, None]
+                out *= turned
+                out += np.multiply(t, x, out=weighted)
+                if offsets is None:
+                    return out
+                f = self.damping(np.multiply(x, sums, out=weighted))
+                f += (x @ sums)[:, None]
+                f *= u
+                f += np.multiply(change, x, out=weighted)
+                o = offsets(f)
+                np.multiply(u, o, out=weighted)
+                back = self.damping(weighted)
+                back += weighted.sum(axis=1)[:, None]
+                back *= sums
+                back += np.multiply(change, o, out=weighted)
+                back *= 0.5
+                out -= back
+                return out
 
-            return apply, (1 + t) / 2
+            return apply, t
 
-        return self._solve(system, c)
+        return self._solve(system, 2 * c, self.wide.sums)
 
     def row_and_column(self, c: np.ndarray, c_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The two unknowns of the ranking loss: p and q, or x and y of the ordinary relation."""
@@ -79,14 +107,15 @@ class RowSystems:
             t, kappa = self.damping(u * u), self._kappa(u)
 
             def apply(both: np.ndarray) -> np.ndarray:
-                first, second = both[:, :width], both[:, width:]
                 if self.sign:
-                    return np.hstack(self._both(u, t, kappa, first, second))
-                return np.hstack(self._ordinary(u, t, kappa, first, second))
+                    return np.hstack(self._both(u, t, kappa, both[:, :width], both[:, width:]))
+                return self._ordinary(u, t, kappa, both)
 
             return apply, np.hstack([t / 2, np.full_like(t, 0.5)] if self.sign else [t, t])
 
-        both = self._solve(system, np.hstack([c, c_other]))
+        # Row i has a free offset: p = q = β, or x = β, is no residual.
+        free = np.append(self.wide.sums, self.wide.sums * abs(self.sign))
+        both = self._solve(system, np.hstack([c, c_other]), free)
         return both[:, :width], both[:, width:]
 
     def taken_off(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -120,10 +149,29 @@ class RowSystems:
             outer -= 0.5 * (_dots(u, o) * sums - s * o)
         return inner, outer
 
-    def _ordinary(self, u: np.ndarray, t: np.ndarray, kappa: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple:
-        o = self._offset(u, kappa, x, y)
-        row = t * x + u * self.damping(u * y) - self.wide.sums * self.damping(u * o)
-        return row, u * self.damping(u * x) + t * y - o * kappa
+    def _ordinary(self, u: np.ndarray, t: np.ndarray, kappa: np.ndarray, both: np.ndarray) -> np.ndarray:
+        """Row t x + u Λ(u y) - β Λ(u o) and column u Λ(u x) + t y - o κ, side by side, from x and y side by side."""
+        assert self.offsets is not None
+        sums, out, width = self.wide.sums, np.empty_like(both), u.shape[1]
+        x, y, row, col = both[:, :width], both[:, width:], out[:, :width], out[:, width:]
+        work = x * sums
+        f = self.damping(work)
+        f *= u
+        f += np.multiply(y, kappa, out=work)
+        o = self.offsets(f)
+        part = self.damping(np.multiply(u, y, out=work))
+        part *= u
+        back = self.damping(np.multiply(u, o, out=work))
+        back *= sums
+        part -= back
+        np.multiply(t, x, out=row)
+        row += part
+        part = self.damping(np.multiply(u, x, out=work))
+        part *= u
+        part -= np.multiply(o, kappa, out=work)
+        np.multiply(t, y, out=col)
+        col += part
+        return out
 
     def _offset(self, u: np.ndarray, kappa: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         assert self.offsets is not None
@@ -137,16 +185,23 @@ class RowSystems:
         f *= 0.5
         return self.offsets(f)
 
-    def _solve(self, system: Callable[..., tuple], c: np.ndarray) -> np.ndarray:
+    def _solve(self, system: Callable[..., tuple], c: np.ndarray, free: np.ndarray | None = None) -> np.ndarray:
+        """All rows, in blocks. ``free`` is the direction of a row's own offset, which the ranking loss does not see."""
         out = np.empty_like(c)
-        for block in row_blocks(*c.shape, budget=ROWS):
+        null = None if self.offsets is None or free is None else free / np.linalg.norm(free)
+        counts: list[tuple[int, int]] = []
+
+        def work(block: slice) -> None:
             apply, diagonal = system(self.wide.U[block])
-            out[block], failed, n_iter = solve_rows(apply, c[block], diagonal)
-            self.n_iter = max(self.n_iter, n_iter)
-            self.n_direct += int(failed.sum())
+            out[block], failed, n_iter = solve_rows(apply, c[block], diagonal, null, self.precision)
             for i in block.start + np.flatnonzero(failed):
                 apply, _ = system(np.broadcast_to(self.wide.U[i], (c.shape[1], self.wide.U.shape[1])))
                 out[i] = solve_directly(apply, c[i])
+            counts.append((n_iter, int(failed.sum())))
+
+        in_threads(work, row_blocks(*c.shape, budget=ROWS))
+        self.n_iter = max(self.n_iter, *(n_iter for n_iter, _ in counts))
+        self.n_direct += sum(n_direct for _, n_direct in counts)
         return out
 
 
