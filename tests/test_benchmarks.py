@@ -13,6 +13,7 @@ NAMES = (
     *("fit", "path", "classes", "accuracy", "metrics", "imports", "peers", "incomplete", "iterations", "grid"),
     *("large", "scaling", "products", "eigh", "logistic", "shortcuts", "folds", "search_memory", "top", "cli"),
     *("distributed", "million", "growth", "approximate", "approximation_error", "approximation_loss"),
+    *("memory", "serving"),
 )
 pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="the benchmarks are not part of the package")
 

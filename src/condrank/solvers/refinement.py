@@ -12,14 +12,14 @@ import numpy as np
 from condrank.solvers.krylov import Iterated, Operator, krylov
 from condrank.solvers.solution import Watch
 
-# Relative residual to which a round goes; single precision would reach about 1e-6 of a well-conditioned system.
-ROUND = 1e-4
+# Relative residual to which a round goes: about what single precision reaches.
+ROUND = 1e-6
 # A round that does not bring the residual below this share of the last one was lost to rounding errors.
 LOST = 0.1
 # Iterations after which a round is looked at, so that one that stagnates in rounding errors does not go on for long.
 LONGEST = 300
 # λ below this many rounding errors of the largest eigenvalue drowns in them (docs/decisions.md).
-DROWNED = 0.5 * float(np.finfo(np.float32).eps)
+DROWNED = 2 * float(np.finfo(np.float32).eps)
 
 
 def pays(alpha: float, largest: float) -> bool:
