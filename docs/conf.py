@@ -31,7 +31,7 @@ templates_path = ["_templates"]
 # Single backticks name Python objects in docstrings; what is no object stays plain.
 default_role = "autolink"
 nitpicky = False
-suppress_warnings = ["config.cache", "toc.not_readable"]
+suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

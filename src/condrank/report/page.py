@@ -92,7 +92,7 @@ def write_report(
     >>> from condrank.report import write_report
     >>> players = {"id": list("abcdef"), "age": [31, 25, 40, 22, 35, 28]}
     >>> games = {"winner": list("abacddeaf"), "loser": list("bccdefffe")}
-    >>> ranker = TableRanker(ConditionalRanker(relation="reciprocal", loss="regression")).fit(players, games)
+    >>> ranker = TableRanker(ConditionalRanker("reciprocal", "regression", constant=True)).fit(players, games)
     >>> write_report(ranker, ranker.graph_, "report.html", settings=[]).name
     'report.html'
     """
