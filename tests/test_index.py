@@ -427,6 +427,15 @@ def test_approximate_answers_have_exact_scores_and_good_recall(relation):
     assert ranker.index(objects).recall(nodes[:3]) == 1.0
 
 
+def test_no_object_of_a_small_graph_is_lost(monkeypatch):
+    # Threads that add to a nearly empty graph leave objects out of reach now and then: in one build of eight here.
+    monkeypatch.setattr("condrank.index.approximate.FEW", 1)
+    ranker = linear()
+    best = ranker.index(OBJECTS).top(QUERIES, 3)
+    for _ in range(40):
+        np.testing.assert_array_equal(make(ranker, OBJECTS, "approximate").top(QUERIES, 3).indices, best.indices)
+
+
 def test_balance_changes_no_ranking_and_balances():
     rng = np.random.default_rng(2)
     objects, queries = rng.normal(size=(500, 6)) @ rng.normal(size=(6, 6)) + 3, rng.normal(size=(6, 6))

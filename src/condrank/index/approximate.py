@@ -102,11 +102,16 @@ class Graph:
         return cls(settings, *balance(X[chosen].astype(np.float64), products.typical_queries()))
 
     def add(self, first: int, X: np.ndarray) -> None:
-        """Take in objects X (m, p) at positions from ``first`` on; searches wait for some of them at a time."""
+        """Take in objects X (m, p) at positions from ``first`` on; searches wait for some of them at a time.
+
+        The first ones are linked one after another: threads that add to a nearly empty graph do not see each other's
+        objects and may leave some of them where no search arrives.
+        """
         for block in row_blocks(len(X), 1, budget=AT_A_TIME):
             Y = np.ascontiguousarray((X[block] - self.mean) @ self.to_object, dtype=np.float32)
             with self._turn:
-                self._graph.add(np.arange(first + block.start, first + block.stop, dtype=np.uint64), Y)
+                threads = 1 if len(self._graph) < AT_A_TIME else 0  # 0: as many as there are cores
+                self._graph.add(np.arange(first + block.start, first + block.stop, dtype=np.uint64), Y, threads=threads)
 
     def search(self, Q: np.ndarray, count: int) -> np.ndarray:
         """Positions (n, count) of objects with large inner products with Q (n, p), -1 where it finds fewer."""
