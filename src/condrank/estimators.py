@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,26 +10,23 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
-from condrank.compared_model import ComparedModel
+from condrank.coefficients import Coefficients
 from condrank.distributed import is_dask
 from condrank.early_stopping import HeldOut, WatchedFit, hold_out, warn_unless_converged
-from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
 from condrank.incremental import add_nodes, held_sums
-from condrank.model import Model
 from condrank.nodes import Nodes
-from condrank.nodes.store import same_values
 from condrank.persistence import Saved
-from condrank.ranker import Ranker, as_graph, warn_of_disagreement, warn_of_nothing_to_rank
-from condrank.relations import RECIPROCAL
+from condrank.ranker import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.settings import Settings, check_count, check_number, check_numbers, read_settings
 from condrank.solvers.plan import Plan, make_plan
 from condrank.solvers.refusal import check_memory
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
+from condrank.warm_start import warm
 
 
-class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
+class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
     """Learn to rank objects conditioned on an object, from relation values between nodes with features.
 
     Minimises ½‖L(Y - F)‖² + ½ λ‖h‖² over functions h(v, v') = z(v)ᵀ W z(v') on pairs of nodes, F their values on the
@@ -230,7 +226,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         warn_of_disagreement(graph, settings.relation, stacklevel=4)
         if settings.loss == "ranking" and not is_dask(graph.nodes.base):
             warn_of_nothing_to_rank(self._conditioned(graph), stacklevel=4)
-        coordinates, start = self._warm(graph, settings, plan)
+        coordinates, start = warm(self, graph, settings, plan)
         held_out = None
         if validation is not None:
             patience = check_count("n_iter_no_change", self.n_iter_no_change)
@@ -286,38 +282,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
             "solver_": plan.solver,
         }
         WatchedFit(self, make_model(system, settings), fitted, context, held_out).run(system, settings, start)
-        model = self._fitted()
-        if settings.relation is RECIPROCAL and isinstance(model, Model) and model.W.shape == (1, 1):
-            warnings.warn(
-                "a reciprocal relation of a single linear feature has no scores but zero, as h(v, v') = w x x' must be "
-                "-h(v', v); use constant=True, which adds strengths, or another kernel",
-                RelationWarning,
-                stacklevel=5,
-            )
-
-    def _warm(self, graph: RelationGraph, settings: Settings, plan: Plan) -> tuple[Any, Any]:
-        """Coordinates and weights of the last fit, where they mean the same in this one."""
-        iterates = plan.solver in ("primal", "dual", "newton", "dual_newton", "early_stopping")
-        fitted = getattr(self, "_system", None) is not None
-        if not self.warm_start or not iterates or not fitted or self.solver_ != plan.solver:
-            return None, None
-        for old, new in zip(self._trained_on, (graph.nodes, graph.objects), strict=True):
-            if not np.array_equal(old.positions, new.positions) or not same_values(old.base, new.base):
-                if plan.solver == "early_stopping":
-                    return None, None  # other nodes may have been held out
-                raise ValueError("warm_start=True needs the nodes of the last fit: the same X, with other edges")
-        before = self._settings
-        same = all(
-            getattr(settings, name) == getattr(before, name) for name in ("kernel", "clip", "rank_by", "approximation")
-        )
-        if not same:
-            return None, None
-        model = self._fitted()
-        weights = model.dual() if plan.solver in ("dual", "dual_newton") else model.W
-        same = all(
-            getattr(settings, name) == getattr(before, name) for name in ("relation", "pairwise_kernel", "compared")
-        )
-        return (self._system.rows, self._system.cols), weights if same else None
+        warn_of_no_scores(self._fitted().W, settings.relation, stacklevel=6)
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other λ, one after the other, from the factorisation of this fit.
@@ -371,28 +336,3 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Ranker):
         settings = read_settings(self, graph, draw=False)
         early = settings.solver == "early_stopping"
         return make_plan(graph, settings, check_number("validation_fraction", self.validation_fraction) if early else 0)
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """W for coordinates of the starting and of the ending node of an edge."""
-        model = self._fitted()
-        W = model.W if isinstance(model, Model | ComparedModel) else model.dual()
-        W = W[0] if isinstance(model, ComparedModel) else W
-        return W if self.rank_by == "outgoing" else W.T
-
-    @property
-    def compared_coef_(self) -> np.ndarray:
-        """W_f of each compared feature, for the starting node's feature minus the ending node's."""
-        model = self._fitted()
-        if not isinstance(model, ComparedModel):
-            raise AttributeError("compared_coef_ is for a ranker with compared features")
-        return model.W[1:] if self.rank_by == "outgoing" else -model.W[1:]
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Dual coefficients of the pairs of training nodes, computed at each access by two matrix products."""
-        model = self._fitted()
-        if not len(self._objects):
-            raise AttributeError("dual_coef_ is over training nodes, which partial_fit does not keep")
-        A = model.dual()
-        return A if self.rank_by == "outgoing" else A.T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from condrank.graph import RelationGraph
 
 
-class MadeFrom:
+class MadeFrom(ABC):
     """What `condrank.RelationGraph` can be made from beside a matrix."""
 
     @classmethod
+    @abstractmethod
     def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
-        raise NotImplementedError
+        """A graph of checked parts."""
 
     @classmethod
     def from_edges(

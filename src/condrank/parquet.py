@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from condrank._whole_file import whole_file
 from condrank.settings import check_count
 
 # Rows read at a time.
@@ -70,14 +70,10 @@ def map_parquet(
             array.flags.writeable = False
             return array
         out = Path(out)
-        part = out.with_name(f"{out.name}.part")
-        try:
+        with whole_file(out) as part:
             array = np.lib.format.open_memmap(part, "w+", dtype, shape)
             _fill(array, file, names, batch)
             array.flush()
-            os.replace(part, out)  # a whole file or none
-        finally:
-            part.unlink(missing_ok=True)
     return np.load(out, mmap_mode="r")
 
 

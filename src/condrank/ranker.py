@@ -249,6 +249,17 @@ def warn_of_nothing_to_rank(observed: Observations, stacklevel: int = 3) -> None
         )
 
 
+def warn_of_no_scores(W: Any, relation: Relation, stacklevel: int = 3) -> None:
+    """Say that a skew-symmetric W of a single coordinate is zero, whatever the data."""
+    if relation is RECIPROCAL and W.shape == (1, 1):
+        warnings.warn(
+            "a reciprocal relation of a single linear feature has no scores but zero, as h(v, v') = w x x' must be "
+            "-h(v', v); use constant=True, which adds strengths, or another kernel",
+            RelationWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def warn_of_disagreement(graph: RelationGraph, relation: Relation, stacklevel: int = 3) -> None:
     """As in the paper, the symmetric or skew part is learned of a relation that is not quite so."""
     if relation is ORDINARY:

@@ -15,10 +15,11 @@ from condrank._blocks import in_threads, squares_below
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation type: ``sign`` is 0 (ordinary), +1 (symmetric) or -1 (reciprocal)."""
+    """A relation type: ``sign`` is 0 (ordinary), +1 (symmetric) or -1 (reciprocal); what it ``says``, in words."""
 
     name: str
     sign: int
+    says: str
 
     def project(self, M: np.ndarray) -> np.ndarray:
         """Π[M]: M itself, (M + Mᵀ)/2 or (M - Mᵀ)/2, written into M. O(r²)."""
@@ -34,9 +35,9 @@ class Relation:
         return M
 
 
-ORDINARY = Relation("ordinary", 0)
-SYMMETRIC = Relation("symmetric", +1)
-RECIPROCAL = Relation("reciprocal", -1)
+ORDINARY = Relation("ordinary", 0, "the two directions of a pair are unrelated")
+SYMMETRIC = Relation("symmetric", +1, "the two directions of a pair agree")
+RECIPROCAL = Relation("reciprocal", -1, "the two directions of a pair are opposite")
 RELATIONS = {relation.name: relation for relation in (ORDINARY, SYMMETRIC, RECIPROCAL)}
 
 

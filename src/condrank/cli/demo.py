@@ -34,11 +34,6 @@ from condrank import ConditionalRanker, datasets
 train, test = datasets.make_digits_task(random_state=0)
 ranker = ConditionalRanker(relation="symmetric", kernel="rbf", gamma=0.1)
 print(ranker.fit(train).rank(test, top=3))"""
-SAYS = {
-    "ordinary": "the two directions of a pair are unrelated",
-    "symmetric": "the two directions of a pair agree",
-    "reciprocal": "the two directions of a pair are opposite",
-}
 
 
 def demo(
@@ -180,7 +175,10 @@ def _tell_diagnosis(task: Task, console: Console) -> None:
     """What the labels alone say, in a line or two."""
     found, hodge = task.diagnosis, task.diagnosis.hodge
     console.print("\n[bold]The labels alone say[/bold] [dim](condrank.diagnose)[/dim]")
-    says = [f'relation="{found.recommended_relation}": {SAYS[found.recommended_relation]}.']
+    from condrank.relations import RELATIONS
+
+    relation = RELATIONS[found.recommended_relation]
+    says = [f'relation="{relation.name}": {relation.says}.']
     if hodge is not None and hodge.gradient_share is not None and hodge.noise_floor is not None:
         noise = 1 - hodge.noise_floor
         says.append(

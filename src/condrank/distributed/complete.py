@@ -13,10 +13,10 @@ from dask.delayed import delayed
 from condrank.distributed.agreement import Agreement, Range
 from condrank.distributed.cluster import compute, joined, total
 from condrank.distributed.rows import DaskArray, blocks_of
-from condrank.observations.complete import EveryPair
+from condrank.observations.complete import LabelMatrix
 
 
-class DistributedComplete(EveryPair):
+class DistributedComplete(LabelMatrix):
     """The n×m label matrix Y as a Dask array, each ordered pair observed exactly once.
 
     Parameters
@@ -24,9 +24,6 @@ class DistributedComplete(EveryPair):
     Y : dask array of shape (n, m)
         Labels in tiles. That all are finite is told by the first sum over them.
     """
-
-    def __init__(self, Y: DaskArray):
-        self.Y = Y
 
     @classmethod
     def of(cls, Y: Any, dtype: np.dtype) -> DistributedComplete:
@@ -37,16 +34,6 @@ class DistributedComplete(EveryPair):
         if Y.dtype.kind not in "fiub" or not isinstance(Y._meta, np.ndarray):
             raise ValueError(f"Y must be dense and numeric, got {type(Y._meta).__name__} of dtype {Y.dtype}")
         return cls(Y if Y.dtype in (np.float32, np.float64) else Y.astype(dtype))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of starting and of ending nodes."""
-        return self.Y.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Floating type of the labels."""
-        return self.Y.dtype
 
     @property
     def nbytes(self) -> int:
@@ -107,14 +94,6 @@ class DistributedComplete(EveryPair):
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest label."""
         return self._facts[0].low, self._facts[0].high
-
-    def transpose(self) -> DistributedComplete:
-        """Every edge turned round; no tile is moved."""
-        return DistributedComplete(self.Y.T)
-
-    def take(self, rows: Any, cols: Any) -> DistributedComplete:
-        """The relation among some starting and some ending nodes."""
-        return DistributedComplete(self.Y[rows][:, cols])
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows, on the client."""

@@ -42,7 +42,7 @@ def read_folds(
     by_rank : bool
         Whether the order of objects is measured, so that folds with single objects say nothing.
     """
-    rank_by = getattr(innermost(ranker), "rank_by", "outgoing")
+    rank_by = rank_by_of(ranker)
     if cv is None or is_count(cv):
         cv = SettingSplit(setting, 5 if cv is None else cv, rank_by=rank_by, random_state=random_state)
     if isinstance(cv, Splitter):
@@ -62,17 +62,20 @@ def is_count(cv: Any) -> bool:
     return isinstance(cv, Integral) and not isinstance(cv, bool)
 
 
-def innermost(ranker: Any) -> Any:
-    """The ranker within pipelines and searches."""
+def innermost(ranker: Any, held_as: Sequence[str] = ("estimator", "ranker")) -> Any:
+    """The ranker within pipelines, searches and others that hold one under some name."""
     while True:
         if hasattr(ranker, "steps"):
             ranker = ranker.steps[-1][1]
-        elif hasattr(ranker, "estimator"):
-            ranker = ranker.estimator
-        elif hasattr(ranker, "ranker"):
-            ranker = ranker.ranker
+        elif held := [name for name in held_as if hasattr(ranker, name)]:
+            ranker = getattr(ranker, held[0])
         else:
             return ranker
+
+
+def rank_by_of(ranker: Any) -> str:
+    """Which edges a ranker ranks over, also one within others."""
+    return getattr(innermost(ranker), "rank_by", "outgoing")
 
 
 def ties_directions(ranker: Any) -> bool:

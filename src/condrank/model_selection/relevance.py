@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
+from condrank._dense import dense
 from condrank.graph import RelationGraph
 from condrank.relations import SYMMETRIC
 from condrank.settings import read_settings
@@ -68,7 +68,7 @@ def changed(ranker: Any, **params: Any) -> Any:
 
 def median_distance(kernel: str, rows: Any) -> float:
     """Median of the distances in a kernel's exponent between different rows; 1 if they are all the same."""
-    rows = rows.toarray() if sparse.issparse(rows) else rows
+    rows = dense(rows)
     distance = euclidean_distances(rows, squared=True) if kernel == "rbf" else manhattan_distances(rows)
     return float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import SETTINGS, check_graph
-from condrank.model_selection.folds import innermost, read_folds, ties_directions
+from condrank.model_selection.folds import rank_by_of, read_folds, ties_directions
 from condrank.model_selection.results import CrossValidation
 from condrank.model_selection.validate import measure_folds, measures_order, read_scoring
 from condrank.settings import check_choice, check_count, check_number
@@ -137,7 +137,7 @@ def compare_rankers(
     check_graph(graph)
     check_choice("setting", setting, SETTINGS)
     measures, rankers = read_scoring(scoring), (ranker_a, ranker_b)
-    a, b = (getattr(innermost(one), "rank_by", "outgoing") for one in rankers)
+    a, b = map(rank_by_of, rankers)
     if a != b:
         raise ValueError(f"ranker_a and ranker_b must have the same rank_by, got {a!r} and {b!r}")
     by_rank = any(map(measures_order, measures.values()))

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from condrank.graph import RelationGraph
 from condrank.metrics import MEASURES
 from condrank.model_selection._splitter import SETTINGS, Splitter, check_graph
-from condrank.model_selection.folds import Folds, innermost, is_count, read_folds
+from condrank.model_selection.folds import Folds, is_count, rank_by_of, read_folds
 from condrank.model_selection.results import CrossValidation, SettingsComparison
 from condrank.ranker import NOTHING_TO_RANK
 from condrank.settings import check_choice
@@ -159,7 +159,7 @@ def measure_folds(
     ranker: Any, folds: Folds, measures: Measures, n_jobs: int | None = None, progress: Progress | None = None
 ) -> CrossValidation:
     """Fit a clone of the ranker to the training graph of each fold, and measure it on the test graph."""
-    rank_by = getattr(innermost(ranker), "rank_by", "outgoing")
+    rank_by = rank_by_of(ranker)
     run = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     parts = []
     for part in run(delayed(_one_fold)(clone(ranker), train, test, measures, rank_by) for train, test in folds.graphs):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank._dense import dense
+
 
 class FeatureSums:
     """Σω, the mean μ and the scatter Σω(φ - μ)(φ - μ)ᵀ of features φ, and AᵀΦ and Aᵀ1 for factors A of the nodes.
@@ -57,7 +59,7 @@ class FeatureSums:
     def _add(self, features: Any, weights: np.ndarray | None, factors: Sequence[Any]) -> None:
         for total, count, A in zip(self.factors, self.counts, factors, strict=True):
             product = A.astype(features.dtype, copy=False).T @ features
-            total += product.toarray() if sparse.issparse(product) else product
+            total += dense(product)
             count += A.T @ np.ones(A.shape[0])
         weight = np.ones(features.shape[0], features.dtype) if weights is None else weights.astype(features.dtype)
         total = float(weight.sum(dtype=np.float64))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank._dense import dense
 from condrank.nodes.exact import noise_level, residual_energy, spectrum
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
 from condrank.nodes.feature_sums import FeatureSums
@@ -94,7 +95,7 @@ class ExplicitFeatures:
             if factor is A:
                 return sums
         product = A.astype(self.nodes.dtype, copy=False).T @ self.basis
-        return product.toarray() if sparse.issparse(product) else np.asarray(product)
+        return dense(product)
 
     @staticmethod
     def applies(kernel: NodeKernel, nodes: Nodes) -> bool:
@@ -136,7 +137,7 @@ class ExplicitFeatures:
         X, X_other = (self._rows(self.nodes if one is None else one) for one in (nodes, others))
         X = X.part(slice(None)) if isinstance(X, FeatureRows) else X
         K = X @ X_other.T
-        return np.asarray(K.toarray() if sparse.issparse(K) else K)
+        return dense(K)
 
     def _rows(self, nodes: Nodes) -> Any:
         """Φ (m, p) of some nodes."""

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank._blocks import row_blocks
+from condrank._dense import dense
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
 
@@ -83,7 +84,7 @@ class NodeSimilarity:
             return nodes.kernel_with(others)
         if others is self.nodes:
             _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes", LOADED)
-            return nodes.rows.toarray() if sparse.issparse(nodes.base) else np.asarray(nodes.rows)
+            return dense(nodes.rows)
         if nodes is self.nodes:
             return self._look_up(others, nodes).T
         raise ValueError(

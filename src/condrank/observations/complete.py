@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -11,15 +12,15 @@ from condrank._blocks import in_threads, row_blocks, squares_below
 from condrank._dense import dense
 
 
-class EveryPair:
+class EveryPair(ABC):
     """What is the same for every relation that is known for each ordered pair."""
 
     is_complete = True
 
     @property
+    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """Number of starting and of ending nodes."""
-        raise AttributeError("a form of observations says its shape itself")
 
     @property
     def two_way(self) -> bool:
@@ -39,13 +40,13 @@ class EveryPair:
         """ΦᵀY1 for the basis Φ of coordinates."""
         return rows.basis.T @ self.row_sums().astype(rows.basis.dtype)
 
+    @abstractmethod
     def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
         """ZᵀYZ'."""
-        raise NotImplementedError
 
+    @abstractmethod
     def row_sums(self) -> np.ndarray:
         """Y1, the sum of each row's labels, in double precision."""
-        raise NotImplementedError
 
     def count_loops(self) -> int:
         """Every node's loop is observed."""
@@ -57,14 +58,8 @@ class EveryPair:
         return np.full(n, m), np.full(m, n)
 
 
-class Complete(EveryPair):
-    """The n×m label matrix Y, each ordered pair observed exactly once.
-
-    Parameters
-    ----------
-    Y : ndarray or scipy sparse array of shape (n, m)
-        Finite labels, floating point; not copied.
-    """
+class LabelMatrix(EveryPair):
+    """A relation that is held as a matrix Y (n, m) of some kind."""
 
     def __init__(self, Y: Any):
         self.Y = Y
@@ -78,6 +73,24 @@ class Complete(EveryPair):
     def dtype(self) -> np.dtype:
         """Floating type of the labels."""
         return self.Y.dtype
+
+    def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Self:
+        """The relation among some starting and some ending nodes; the labels are copied."""
+        return type(self)(self.Y[rows][:, cols])
+
+    def transpose(self) -> Self:
+        """Every edge turned round; a view."""
+        return type(self)(self.Y.T)
+
+
+class Complete(LabelMatrix):
+    """The n×m label matrix Y, each ordered pair observed exactly once.
+
+    Parameters
+    ----------
+    Y : ndarray or scipy sparse array of shape (n, m)
+        Finite labels, floating point; not copied.
+    """
 
     @property
     def nbytes(self) -> int:
@@ -103,14 +116,6 @@ class Complete(EveryPair):
     def row_sums(self) -> np.ndarray:
         """Y1, the sum of each row's labels, in double precision."""
         return np.asarray(self.Y.sum(axis=1, dtype=np.float64)).ravel()
-
-    def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Complete:
-        """The relation among some starting and some ending nodes; the labels are copied."""
-        return Complete(self.Y[rows][:, cols])
-
-    def transpose(self) -> Complete:
-        """Every edge turned round; a view."""
-        return Complete(self.Y.T)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows."""

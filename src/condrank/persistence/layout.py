@@ -10,17 +10,17 @@ write new ones; but a file can hold nothing that would be executed.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import os
-import secrets
 import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from condrank._whole_file import whole_file
 
 FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"
@@ -58,21 +58,14 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
     header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
     encoded = json.dumps(header).encode()
     encoded += b" " * (-len(encoded) % 8)  # data begins at a multiple of eight
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
-    try:
-        # "x" creates a file that must not exist yet, with the permissions that the process's mask leaves of 0o666.
-        with open(temporary, "xb") as file:
-            file.write(struct.pack("<Q", len(encoded)))
-            file.write(encoded)
-            for array in plain.values():
-                file.write(array.data.cast("B") if array.nbytes else b"")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    # "x" creates a file that must not exist yet, with the permissions that the process's mask leaves of 0o666.
+    with whole_file(target) as temporary, open(temporary, "xb") as file:
+        file.write(struct.pack("<Q", len(encoded)))
+        file.write(encoded)
+        for array in plain.values():
+            file.write(array.data.cast("B") if array.nbytes else b"")
+        file.flush()
+        os.fsync(file.fileno())
     return target
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from condrank._blocks import row_blocks
 from condrank.graph import RelationGraph
-from condrank.model_selection.folds import innermost
+from condrank.model_selection.folds import innermost, rank_by_of
 from condrank.nodes import Nodes
 from condrank.plots.axes import draw_nodes
 
@@ -38,20 +38,12 @@ class Predictions:
 
 def fitted_ranker(ranker: Any) -> Any:
     """The ranker that was fitted within a pipeline, a search or a ranker of tables."""
-    while True:
-        if hasattr(ranker, "steps"):
-            ranker = ranker.steps[-1][1]
-        elif hasattr(ranker, "best_estimator_"):
-            ranker = ranker.best_estimator_
-        elif hasattr(ranker, "ranker_"):
-            ranker = ranker.ranker_
-        else:
-            return ranker
+    return innermost(ranker, ("best_estimator_", "ranker_"))
 
 
 def ranks_incoming(ranker: Any) -> bool:
     """Whether a ranker, also one within a pipeline or a search, ranks over the edges that end at a node."""
-    return getattr(innermost(ranker), "rank_by", "outgoing") == "incoming"
+    return rank_by_of(ranker) == "incoming"
 
 
 def predict_sample(ranker: Any, graph: RelationGraph, max_nodes: int) -> Predictions:

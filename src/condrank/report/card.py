@@ -12,16 +12,12 @@ import numpy as np
 from condrank._version import __version__
 from condrank.graph import RelationGraph
 from condrank.plots.predictions import query_names, ranks_incoming
+from condrank.relations import RELATIONS
 from condrank.report.identity import data_fingerprint, model_fingerprint
 from condrank.report.markup import Markup, facts, join, tag
 from condrank.report.measured import SETTINGS, Measured
 from condrank.tables.ranker import TableRanker
 
-SAYS = {
-    "ordinary": "the two directions of a pair are unrelated",
-    "symmetric": "the two directions of a pair agree",
-    "reciprocal": "the two directions of a pair are opposite",
-}
 # Told by lines of their own.
 TOLD = ("relation", "loss", "alpha", "alphas", "kernel", "solver", "rank_by")
 
@@ -53,7 +49,7 @@ def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
     pairs: list[tuple[str, Any]] = [("ranker", type(fitted).__name__)]
     relation = getattr(fitted, "relation", None)
     if relation is not None:
-        pairs.append(("relation", f"{relation}: {SAYS[relation]}"))
+        pairs.append(("relation", f"{relation}: {RELATIONS[relation].says}"))
     pairs += [(name, getattr(fitted, name)) for name in ("loss", "kernel") if hasattr(fitted, name)]
     if hasattr(fitted, "alpha_"):
         pairs.append(("λ", f"{fitted.alpha_:.6g}"))

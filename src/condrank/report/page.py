@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
 import os
-import secrets
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -18,6 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from condrank._version import __version__
+from condrank._whole_file import whole_file
 from condrank.diagnosis import diagnose
 from condrank.distributed import is_dask
 from condrank.graph import RelationGraph
@@ -197,14 +196,7 @@ def _fill(title: str, parts: dict[str, Markup], data: Any, left_out: str) -> str
 
 def _write(target: Path, page: bytes) -> None:
     """The whole page, or the file as it was."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(page)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with whole_file(target) as temporary, open(temporary, "xb") as file:
+        file.write(page)
+        file.flush()
+        os.fsync(file.fileno())

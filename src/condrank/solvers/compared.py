@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from condrank._blocks import CACHED, row_blocks
+from condrank._dense import dense
 from condrank.nodes import Coordinates, Nodes
 from condrank.observations import Edges
 from condrank.relations import RECIPROCAL, SYMMETRIC
@@ -26,7 +26,7 @@ def compared_values(nodes: Nodes, compared: Sequence[int], dtype: Any = None) ->
     """The compared features of nodes, (n_compared, n_nodes), in a floating type (by default that of the nodes)."""
     X = nodes.rows
     columns = X[:, list(compared)]
-    return np.ascontiguousarray((columns.toarray() if sparse.issparse(X) else columns).T, dtype=dtype)
+    return np.ascontiguousarray(dense(columns).T, dtype=dtype)
 
 
 def turn_by_signs(F: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_kernels import EdgeKernel
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.kronecker import KroneckerEdges
-from condrank.solvers.krylov import Iterated, Watch, krylov
+from condrank.solvers.krylov import Iterated, Watch
 from condrank.solvers.refinement import pays, refined
 
 LOSSES = ("regression", "ranking")
@@ -141,25 +141,16 @@ def solve_dual(
         precondition = preconditioner.at(alpha)
     elif preconditioner is not None:
         raise ValueError(f"preconditioner must be an EdgePreconditioner, 'auto' or None, got {preconditioner!r}")
-    settings = {
-        "precondition": precondition,
-        "start": start,
-        "tol": tol,
-        "max_iter": max_iter,
-        "watch": None if watch is None else lambda count, c: watch(count, system.root(c)),
-    }
-
-    def apply(c: np.ndarray) -> np.ndarray:
-        return system.apply(c, alpha)
-
     # Without a preconditioner the restarts between rounds of single precision cost more than they save.
     single = None if precondition is None or not pays(alpha, system.largest()) else system.single()
-    if single is None:
-        found = krylov(apply, system.rhs(values), **settings)
-    else:
-
-        def rough(c: np.ndarray) -> np.ndarray:
-            return single.apply(c.astype(np.float32), alpha).astype(c.dtype)
-
-        found = refined(apply, rough, system.rhs(values), **settings)
+    found = refined(
+        lambda c: system.apply(c, alpha),
+        None if single is None else lambda c: single.apply(c, alpha),
+        system.rhs(values),
+        precondition=precondition,
+        start=start,
+        tol=tol,
+        max_iter=max_iter,
+        watch=None if watch is None else lambda count, c: watch(count, system.root(c)),
+    )
     return system.root(found.x), found

@@ -21,7 +21,7 @@ from condrank.nodes import Coordinates, ExactKernel
 from condrank.observations import Edges
 from condrank.relations import Relation
 from condrank.solvers.closed_form import CompleteInverse
-from condrank.solvers.krylov import Operator, krylov
+from condrank.solvers.krylov import Operator
 from condrank.solvers.refinement import pays, refined
 from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Iteration, Solution
@@ -114,27 +114,18 @@ class PrimalSystem:
 
     def solve(self, alpha: float, iteration: Iteration) -> Solution:
         """W for one λ > 0, to a relative residual of the iteration's tolerance."""
-        settings = {
-            "precondition": self.preconditioner(self.loss, alpha, self.density),
-            "start": iteration.start,
-            "tol": max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
-            "max_iter": iteration.max_iter,
-            "watch": iteration.watch,
-        }
-
-        def apply(W: np.ndarray) -> np.ndarray:
-            return self.apply(W, alpha)
-
         largest = float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]) * self.density
-        if self.Z.dtype == np.float32 or not pays(alpha, largest):
-            found = krylov(apply, self.rhs, **settings)
-        else:
-            single = self.single()
-
-            def rough(W: np.ndarray) -> np.ndarray:
-                return single.apply(W.astype(np.float32), alpha).astype(W.dtype)
-
-            found = refined(apply, rough, self.rhs, **settings)
+        single = None if self.Z.dtype == np.float32 or not pays(alpha, largest) else self.single()
+        found = refined(
+            lambda W: self.apply(W, alpha),
+            None if single is None else lambda W: single.apply(W, alpha),
+            self.rhs,
+            precondition=self.preconditioner(self.loss, alpha, self.density),
+            start=iteration.start,
+            tol=max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
+            max_iter=iteration.max_iter,
+            watch=iteration.watch,
+        )
         return Solution(found.x, found.n_iter, found.converged)
 
     def single(self) -> PrimalSystem:

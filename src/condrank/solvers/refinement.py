@@ -29,7 +29,7 @@ def pays(alpha: float, largest: float) -> bool:
 
 def refined(
     apply: Operator,
-    rough: Operator,
+    rough: Operator | None,
     rhs: np.ndarray,
     *,
     precondition: Operator | None = None,
@@ -38,10 +38,13 @@ def refined(
     max_iter: int = 1000,
     watch: Watch | None = None,
 ) -> Iterated:
-    """Solve apply(x) = rhs with an operator ``rough`` that nearly equals ``apply`` and takes less time.
+    """Solve apply(x) = rhs with ``rough``, the same operator in single precision.
 
-    The other parameters are those of `krylov`. Where ``rough`` is not near enough, ``apply`` goes on alone.
+    The other parameters are those of `krylov`. Where ``rough`` is not near enough, or None, ``apply`` goes on alone.
     """
+    if rough is None:
+        options = {"precondition": precondition, "start": start, "tol": tol, "max_iter": max_iter, "watch": watch}
+        return krylov(apply, rhs, **options)
     x = np.zeros_like(rhs) if start is None else start.copy()
     residual = rhs if start is None else rhs - apply(x)
     goal, size, count, stopped = tol * float(np.linalg.norm(rhs)), float(np.linalg.norm(residual)), 0, False
@@ -58,7 +61,7 @@ def refined(
         residual = residual / scale  # in the place of the one before, which is not needed any more
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = krylov(
-                rough,
+                lambda step: rough(step.astype(np.float32)).astype(step.dtype),
                 residual,
                 precondition=precondition,
                 tol=max(ROUND, 0.9 * goal / scale),
@@ -71,30 +74,15 @@ def refined(
         count += found.n_iter
         del found
         if not size <= max(LOST * scale, goal) and not stopped and count < max_iter:  # NaN is lost as well
-            x = candidate if size < scale else x
-            return _alone(apply, rhs, precondition, x, tol, max_iter, count, watch)
+            rest = krylov(
+                apply,
+                rhs,
+                precondition=precondition,
+                start=candidate if size < scale else x,
+                tol=tol,
+                max_iter=max_iter - count,
+                watch=None if watch is None else lambda number, iterate, done=count: watch(done + number, iterate),
+            )
+            return Iterated(rest.x, count + rest.n_iter, rest.converged)
         x = candidate
     return Iterated(x, count, size <= goal)
-
-
-def _alone(
-    apply: Operator,
-    rhs: np.ndarray,
-    precondition: Operator | None,
-    x: np.ndarray,
-    tol: float,
-    max_iter: int,
-    count: int,
-    watch: Watch | None,
-) -> Iterated:
-    """The rest in double precision."""
-    found = krylov(
-        apply,
-        rhs,
-        precondition=precondition,
-        start=x,
-        tol=tol,
-        max_iter=max_iter - count,
-        watch=None if watch is None else lambda number, iterate: watch(count + number, iterate),
-    )
-    return Iterated(found.x, count + found.n_iter, found.converged)
