@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
-from condrank.nodes.exact import residual_energy
+from condrank.nodes.exact import residual_energy, spectrum
 from condrank.nodes.similarity import NodeSimilarity
 
 rng = np.random.default_rng(0)
@@ -204,3 +204,17 @@ def test_kernel_of_a_scattered_subset_in_blocks(name, monkeypatch):
     K = one.training_kernel()
     np.testing.assert_allclose(K, kernel(X[::2]), rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(one.similarity(others, None), kernel(X[1::3], X[::2]), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("copied", [0, 500])
+def test_spectrum_by_either_lapack(dtype, copied, monkeypatch):
+    monkeypatch.setattr("condrank.nodes.exact.COPIED", copied)
+    A = np.random.default_rng(0).normal(size=(40, 7)).astype(dtype)
+    K = A @ A.T
+    sigma, Q = spectrum(K.copy())
+    assert sigma.dtype == Q.dtype == dtype
+    assert (np.diff(sigma) >= 0).all()
+    np.testing.assert_allclose((Q * sigma) @ Q.T, K, atol=200 * np.finfo(dtype).eps)
+    with pytest.raises(ValueError, match="overflow"):
+        spectrum(np.full((3, 3), np.nan, dtype=dtype))

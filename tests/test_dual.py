@@ -135,7 +135,7 @@ def test_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
     edges = Edges(*edge_list(rng, n, n, 40, "weighted"), (n, n))
     system = DualSystem.kronecker(RELATIONS[relation], loss, K, None, edges)
     # An α that single precision would spoil has the Gram matrix in double precision.
-    alpha = 1e-5
+    alpha = 1e-8
     preconditioner = preconditioner_of(system, t=n * n, k=n, alpha=alpha)
     assert preconditioner.tail < 1e-9
     inverse = as_matrix(preconditioner.at(alpha), edges.n_pairs)
@@ -209,6 +209,24 @@ def test_plan_leaves_narrow_kernels_and_small_graphs_alone():
     assert plan_preconditioner(large(100.0), 0.1).build() is None
     assert plan_preconditioner(large(0.1, n=20), 0.1).build() is None
     assert plan_preconditioner(large(0.1), 0.0).build() is None
+
+
+def test_single_precision_where_it_spares_time_and_nothing_of_the_result(monkeypatch):
+    system = large(3.0)
+    assert plan_preconditioner(system, 0.1, tol=1e-10).in_single_precision
+    assert not plan_preconditioner(large(3.0, n=60), 0.1).in_single_precision  # products are small
+    with monkeypatch.context() as without:
+        without.setattr("condrank.solvers.dual_plan.MARGIN", 0)
+        assert not plan_preconditioner(large(0.3, share=0.3), 1e-4).in_single_precision  # rounds are long
+    used = []
+    single = DualSystem.single
+    monkeypatch.setattr(DualSystem, "single", lambda self: used.append(True) or single(self))
+    a, found = solve_dual(system, 0.1, tol=1e-11)
+    assert found.converged
+    assert used
+    plain, _ = solve_dual(system, 0.1, tol=1e-11, preconditioner=None)
+    assert len(used) == 1
+    assert_allclose(system.kernel.product(a), system.kernel.product(plain), rtol=0, atol=1e-8)
 
 
 def test_top_eigenpairs():

@@ -321,7 +321,7 @@ def test_converges_from_afar_over_the_edges():
 
 def test_steps_over_the_edges_are_preconditioned(monkeypatch):
     """With the low-rank preconditioner, which is made anew while the weights still change."""
-    for name, value in (("CALL", 0), ("LOOK", 0), ("MARGIN", 1)):
+    for name, value in (("CALL", 0), ("BUILD", 0), ("LOOK", 0), ("MARGIN", 1)):
         monkeypatch.setattr(f"condrank.solvers.dual_plan.{name}", value)
     rng = np.random.default_rng(7)
     nodes = rng.normal(size=(250, 4))

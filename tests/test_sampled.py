@@ -61,6 +61,7 @@ def test_equal_dense_products(shape, width, backend):
 @pytest.mark.skipif(sampled.numba_loops() is None, reason="no numba")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):
+    monkeypatch.setattr(sampled, "ALONE", 0)
     observed = pattern(60, 50, 0.3)
     rng = np.random.default_rng(2)
     A, B = rng.normal(size=(60, 9)).astype(dtype), rng.normal(size=(50, 9)).astype(dtype)

@@ -18,6 +18,8 @@ from condrank.nodes.store import Nodes
 
 # Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
 SLIGHTLY_INDEFINITE = 1e-5
+# Rows up to which SciPy's threads, waiting for NumPy's, cost more than what they spare is worth (docs/decisions.md).
+COPIED = 500
 
 
 class ExactKernel(NodeSimilarity):
@@ -98,10 +100,14 @@ def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
     Divide and conquer (evd) was the fastest LAPACK driver at every size measured (docs/decisions.md); its workspace
     is counted in 32-bit integers, so beyond 32,000 rows the driver of relatively robust representations takes over.
+    Small matrices go to NumPy's LAPACK, whose threads are those of the products before and after; it takes a copy.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(K.sum()) and not np.isfinite(K).all():
             raise ValueError("the kernel values of the nodes overflow; scale the features (or the kernel) down")
+    if len(K) <= COPIED:
+        found = np.linalg.eigh(K)
+        return found.eigenvalues, found.eigenvectors
     driver = "evd" if len(K) <= 32_000 else "evr"
     # The transpose of a C-ordered symmetric matrix is the same matrix in the order that LAPACK overwrites in place.
     return linalg.eigh(K.T, driver=driver, overwrite_a=True, check_finite=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
@@ -28,7 +27,7 @@ def sampled_spectrum(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
     if m < n:
         nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m]))
     K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
-    sigma = linalg.eigvalsh(K, check_finite=False)[::-1].clip(0)
+    sigma = np.linalg.eigvalsh(K)[::-1].clip(0)
     if m == n:
         return sigma
     grown, left = np.empty(n), float(np.trace(K)) / m
@@ -56,7 +55,7 @@ def count_components(kernel: NodeKernel, nodes: Nodes, share: float, alpha: floa
     n, m = len(nodes), min(len(nodes), sample)
     some = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m])) if m < n else nodes
     K = NodeSimilarity(kernel, some).similarity(None, None).astype(np.float64)
-    sigma = linalg.eigvalsh(K, check_finite=False)[::-1].clip(0) * (n / m)
+    sigma = np.linalg.eigvalsh(K)[::-1].clip(0) * (n / m)
     if sigma[0] <= 0:
         raise ValueError(f"the {kernel.label} kernel of the nodes has no positive eigenvalue")
     count = components_for_share(sigma, share) if alpha is None else components_for_alpha(sigma, alpha)

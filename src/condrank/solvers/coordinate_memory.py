@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from condrank.nodes import Approximation, ExplicitFeatures, NodeKernel, Nodes
-from condrank.nodes.exact import noise_level
+from condrank.nodes.exact import COPIED, noise_level
 from condrank.nodes.feature_maps import DENSE_BLOCK, SPARSE_BLOCK
 from condrank.nodes.landmarks import choice_cost
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.settings import Settings
 
 # From so many nodes on a sample of their kernel is looked at: it tells how many eigenvalues are rounding noise.
-LOOK_FROM, LOOK = 1000, 400
+LOOK_FROM, LOOK = 1000, 300
 # Most numbers in double precision that scikit-learn's distances hold beside those in single precision.
 UPCAST = 10 * 2**17
 
@@ -67,8 +67,10 @@ class Side:
             return cls(n, count + kernel.constant, peak, kept, block, False, False, largest)
         if not ExplicitFeatures.applies(kernel, nodes):
             r = min(rank, n, product_features(kernel, d))
-            # Divide and conquer has a workspace of two more arrays, the driver of larger matrices of one.
-            return cls(n, r, size * n**2 * (3 if n <= 32_000 else 2), size * n**2, 0, True, False, largest)
+            # Divide and conquer has a workspace of two more arrays, the driver of larger matrices of one; NumPy's
+            # LAPACK, for small ones, is given a copy and copies what it gives.
+            arrays = 5 if n <= COPIED else 3 if n <= 32_000 else 2
+            return cls(n, r, size * n**2 * arrays, size * n**2, 0, True, False, largest)
         p = d + kernel.constant
         stays = sparse.issparse(nodes.base)
         if stays:
@@ -120,7 +122,7 @@ def look(kernel: NodeKernel, nodes: Nodes, n: int, size: int) -> tuple[int, floa
     """How many eigenvalues of n such nodes are above rounding noise, about, and the largest: from a sample."""
     some = nodes.take(np.sort(np.random.default_rng(0).permutation(len(nodes))[:LOOK]))
     K = NodeSimilarity(kernel, some).similarity(None, None).astype(np.float64)
-    half, whole = (linalg.eigvalsh(K[::step, ::step], check_finite=False) for step in (2, 1))
+    half, whole = (np.linalg.eigvalsh(K[::step, ::step]) for step in (2, 1))
     dtype = np.dtype(f"f{size}")
     counts = [int(np.count_nonzero(sigma > noise_level(float(sigma[-1]), dtype))) for sigma in (half, whole)]
     # What doubling the nodes adds, it adds less of with each further doubling.

@@ -20,6 +20,7 @@ from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.krylov import Iterated, Watch
 from condrank.solvers.refinement import pays, refined
+from condrank.solvers.rows import Rows
 
 LOSSES = ("regression", "ranking")
 
@@ -44,12 +45,11 @@ class DualSystem:
             raise ValueError(f"the dual solver's loss must be one of {list(LOSSES)}, got {loss!r}")
         self.kernel, self.loss, self.backend, self.edges = kernel, loss, backend, kernel.edges
         self.weights = self.edges.weights if weights is None else weights
-        self._sources = self.edges.sources
-        self._root = np.sqrt(self.weights)
-        total = np.bincount(self._sources, weights=self.weights, minlength=self.edges.shape[0])
+        self._root, self._rows = np.sqrt(self.weights), Rows(self.edges.indptr)
         # 1/√Σm of each row: R = √M (I - s sᵀ) with s = √m/√Σm within the row.
-        self.row_unit = np.divide(1.0, np.sqrt(total), out=np.zeros_like(total), where=total > 0)
-        self._unit = self._root * self.row_unit[self._sources].astype(self._root.dtype)
+        self.row_unit = np.zeros(self.edges.shape[0])
+        self.row_unit[self._rows.filled] = 1 / np.sqrt(self._rows.sums(self.weights.astype(np.float64)))
+        self._unit = self._root * self._rows.spread(self.row_unit[self._rows.filled].astype(self._root.dtype))
 
     @classmethod
     def kronecker(
@@ -95,8 +95,9 @@ class DualSystem:
         """c less its part along s in each row."""
         if self.loss == "regression":
             return c
-        along = np.bincount(self._sources, weights=self._unit * c, minlength=self.edges.shape[0])
-        return c - self._unit * along[self._sources].astype(c.dtype, copy=False)
+        along = self._rows.spread(self._rows.sums(self._unit * c))
+        along *= self._unit
+        return np.subtract(c, along, out=along)
 
 
 def solve_dual(
@@ -130,19 +131,22 @@ def solve_dual(
     watch : callable, optional
         Called with the iteration's number and its a; True stops.
     preconditioner : EdgePreconditioner, "auto" or None
-        "auto" builds one where it is expected to pay (`plan_preconditioner`).
+        "auto" builds one where it is expected to pay (`plan_preconditioner`); None iterates plainly, in the precision
+        of the system.
     rank : int, optional
         Planned number of its features, which limits "auto".
     """
-    precondition = None
+    precondition, roughly = None, preconditioner is not None
     if preconditioner == "auto":
-        preconditioner = plan_preconditioner(system, alpha, tol, rank=rank).build()
+        plan = plan_preconditioner(system, alpha, tol, rank=rank)
+        preconditioner, roughly = plan.build(), plan.in_single_precision
     if isinstance(preconditioner, EdgePreconditioner):
         precondition = preconditioner.at(alpha)
     elif preconditioner is not None:
         raise ValueError(f"preconditioner must be an EdgePreconditioner, 'auto' or None, got {preconditioner!r}")
-    # Without a preconditioner the restarts between rounds of single precision cost more than they save.
-    single = None if precondition is None or not pays(alpha, system.largest()) else system.single()
+    single = system.single() if roughly else None
+    if single is not None and not pays(alpha, single.largest()):
+        single = None
     found = refined(
         lambda c: system.apply(c, alpha),
         None if single is None else lambda c: single.apply(c, alpha),

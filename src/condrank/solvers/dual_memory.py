@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from condrank.settings import Settings
-from condrank.solvers.edge_preconditioner import BLOCK, n_eigenvectors
+from condrank.solvers.edge_preconditioner import block_rows, n_eigenvectors
 from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
 from condrank.solvers.sampled import GATHER
 
@@ -31,7 +31,7 @@ class DualTask:
     rank : int
         Of the preconditioner; 0: none.
     single : bool
-        Preconditioned iterations run in single precision.
+        Iterations run in single precision.
     """
 
     shape: tuple[int, int]
@@ -71,7 +71,7 @@ class DualTask:
             held += single + 8 * size * E
             iterating = vectors // 2 + 6 * inner * E + max(inner * product, 0) + 4 * size * E
             iterating = max(iterating, size * product)
-        elif self.rank and self.single:
+        elif self.single and name is None:
             # In single precision: kernels, the list of pairs, and what the system has of them.
             held += 4 * squares + 32 * E
             iterating = vectors + max(9 * size * E + 4 * product + 6 * size * E, 6 * size * E + size * product)
@@ -111,7 +111,7 @@ class DualTask:
         k, t = n_eigenvectors(max(self.shape)), self.rank
         # A Newton step is in single precision throughout.
         vectors = (4 if newton else self.size) * max(self.shape) * k
-        rows = min(self.n_pairs, max(256, BLOCK // t))
+        rows = min(self.n_pairs, block_rows(t))
         features = (4 if newton else 8) * rows * (t + 3 * min(k, t))
         gram = 3 * 8 * t**2
         return max(5 * vectors, (2 if self.two_domains else 1) * vectors + features + gram + 32 * self.n_pairs)

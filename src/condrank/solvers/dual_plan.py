@@ -10,6 +10,7 @@ import numpy as np
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker, n_eigenvectors
 from condrank.solvers.expected import Expected, Strengths, dual_steps, moment_steps
 from condrank.solvers.kronecker import AT_EDGES, TIMES, KroneckerEdges, loops_for
+from condrank.solvers.refinement import LONGEST
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
@@ -21,9 +22,11 @@ RANKS = (64, 128, 256, 512, 1024, 2048)
 FEW_EDGES = 500
 # So many features take no memory to speak of.
 FEW_FEATURES = 256
-# Costs in multiplications of a dense matrix product (measured): one of a triangular solve and of an
+# Costs in multiplications of a dense matrix product (measured): one of a product with the inverse factor and of an
 # orthogonalisation, an entry of Φ, and the fixed part of any step.
-SOLVE, QR, BUILD, CALL = 15, 10, 20, 5e7
+SOLVE, QR, BUILD, CALL = 15, 10, 250, 1.5e7
+# Products in single precision, refined to double, take this share of the time.
+SINGLE = 0.6
 # A wrong estimate must not cost: the preconditioner has to promise this much.
 MARGIN = 0.7
 
@@ -50,6 +53,13 @@ class RankPlan:
     costs: np.ndarray
     rank: int
 
+    @property
+    def in_single_precision(self) -> bool:
+        """Whether that will spare time: not where products are small, nor where long rounds will be cut off."""
+        kernel = self.system.kernel
+        expected = float(self.iterations[self.ranks.index(self.rank)])
+        return isinstance(kernel, KroneckerEdges) and kernel.cost > CALL and not expected > LONGEST
+
     def build(self) -> EdgePreconditioner | None:
         """The preconditioner, or None where none is expected to pay."""
         if self.spectrum is None or not self.rank:
@@ -70,7 +80,7 @@ def plan_preconditioner(
     kernel, edges = system.kernel, system.edges
     if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
         return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
-    step = kernel.cost + CALL
+    step = step_cost(kernel.cost)
     n, m = edges.shape
     look = look_cost((n, m), kernel.G is not kernel.K)
     weights = system.weights.astype(np.float64)
@@ -94,6 +104,11 @@ def plan_preconditioner(
     return RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
 
 
+def step_cost(product: float) -> float:
+    """A plain iteration with one product of so many multiplications."""
+    return SINGLE * product + CALL
+
+
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
     """What plain iterations have to cost before the eigenvectors for a preconditioner are worth computing."""
     (n, m), k = shape, n_eigenvectors(max(shape))
@@ -110,7 +125,7 @@ def expected_rank(
     shape: tuple[int, int], n_pairs: int, expected: Expected, product: float, tol: float, two_domains: bool, builds: int
 ) -> int:
     """The rank that `plan_preconditioner` will choose, nearly, where the kernels are known from a sample only."""
-    step, plain = product + CALL, float(expected.dual[0])
+    step, plain = step_cost(product), float(expected.dual[0])
     if n_pairs < FEW_EDGES or plain <= np.log(2 / tol) or plain * step < look_cost(shape, two_domains):
         return 0
     k = (n_eigenvectors(shape[0]) + n_eigenvectors(shape[1])) // 2
@@ -133,7 +148,7 @@ def rank_costs(
     loops = loops_for(backend, n_pairs, k)
     sampled = (TIMES[loops] * n_pairs + min(AT_EDGES[loops] * n_pairs, n * m)) * k
     apply = (t > 0) * (CALL + sampled + 2.0 * (n + m) * k**2 + SOLVE * t**2)
-    build = (t > 0) * CALL + n_pairs * (t**2 / 4 + BUILD * t) + t**3 / 3
+    build = (t > 0) * CALL + n_pairs * (t**2 / 4 + BUILD * t) + t**3
     return builds * build + iterations * (step + apply)
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import linalg
 
 from condrank.relations import Relation
 from condrank.solvers.kronecker import AT_EDGES, KroneckerEdges, loops_for
@@ -28,12 +27,17 @@ LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 600, 0.2
 # Entries of Φ held at a time: 8 MiB in double precision.
 BLOCK = 1 << 20
 # Rounding errors of the Gram matrix, in units of its largest entry and the machine's precision.
-ROUNDING = 32
+ROUNDING = 4
 
 
 def n_eigenvectors(n: int) -> int:
     """How many eigenvectors of a kernel of n nodes the features are made of."""
     return min(n, max(LEAST_EIGENVECTORS, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n))))
+
+
+def block_rows(t: int) -> int:
+    """Pairs whose t features are held at a time."""
+    return max(2 * t, BLOCK // t)
 
 
 def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -43,17 +47,17 @@ def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """
     n = len(K)
     if n <= 4 * k:
-        sigma, Q = linalg.eigh(K, check_finite=False)
+        sigma, Q = np.linalg.eigh(K)
         sigma, Q = sigma[::-1][:k].clip(0), Q[:, ::-1][:, :k]
         return sigma, Q * np.sqrt(sigma)
     sketch = np.random.default_rng(0).standard_normal((n, k + 8), dtype=np.float64).astype(K.dtype, copy=False)
     Q = np.linalg.qr(K @ sketch).Q
     B = K @ Q
-    inner, V = linalg.eigh(Q.T @ B, check_finite=False)
+    inner, V = np.linalg.eigh(Q.T @ B)
     # Directions below rounding (or negative, of an indefinite kernel) are left out: their share of ZZᵀ becomes zero.
     held = inner > 100 * np.finfo(K.dtype).eps * inner[-1]
     F = B @ (V[:, held] / np.sqrt(inner[held]))
-    sigma, U = linalg.eigh(F.T @ F, check_finite=False)
+    sigma, U = np.linalg.eigh(F.T @ F)
     return sigma[::-1][:k].clip(0), F @ U[:, ::-1][:, :k]
 
 
@@ -123,9 +127,11 @@ class EdgePreconditioner:
         largest = float(weights @ strongest.astype(np.float64) ** 2)
         # Rounding of the Gram matrix has to stay below μ, or P⁻¹ could lose its definiteness: where single precision
         # would have to raise μ for that, double precision takes over.
+        taken = float(weights.mean() * spectrum.strengths[: len(self.p)].sum()) / np.prod(edges.shape)
+        expected = max(0.0, trace / max(1, edges.n_pairs) - taken)
         for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
             self.floor = ROUNDING * float(np.finfo(dtype).eps) * largest
-            if dtype == np.float32 and self.floor > alpha + trace / max(1, edges.n_pairs):
+            if dtype == np.float32 and self.floor > alpha + expected:
                 continue
             gram = self._gram(edges.sources, edges.indices, np.sqrt(system.weights), dtype)
             self.tail = max(0.0, trace - float(np.trace(gram))) / max(1, edges.n_pairs)
@@ -150,8 +156,9 @@ class EdgePreconditioner:
         gram = np.zeros((t, t))
         Z = self.Z.astype(dtype, copy=False)
         Z_objects = (self.Z_objects if Z_objects is None else Z_objects).astype(dtype, copy=False)
-        step = max(256, BLOCK // t)
-        features = np.empty((min(step, len(rows)), t), dtype=dtype)
+        # Long blocks, so that the t² of adding them up stay small beside their t² a pair.
+        step = block_rows(t)
+        features, added = np.empty((min(step, len(rows)), t), dtype=dtype), np.empty((t, t), dtype=dtype)
         for first in range(0, len(rows), step):
             left, right = Z[rows[first : first + step]], Z_objects[cols[first : first + step]]
             if root is not None:
@@ -159,7 +166,7 @@ class EdgePreconditioner:
                 left = left * root[first : first + step, None].astype(dtype, copy=False)
             block = features[: len(left)]
             self._fill(left, right, block)
-            gram += block.T @ block
+            gram += np.matmul(block.T, block, out=added)
         gram *= np.multiply.outer(self.scale, self.scale)
         return gram
 
@@ -179,7 +186,9 @@ class EdgePreconditioner:
         mu = max(alpha + self.tail, self.floor)
         inner = self.gram.copy()
         np.einsum("ii->i", inner)[:] += mu
-        factor = linalg.cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+        # (Φᵀ R Rᵀ Φ + μ I)⁻¹ = Fᵀ F, so that an iteration multiplies, in the threads of its other products.
+        F = np.linalg.inv(np.linalg.cholesky(inner))
+        del inner
 
         edges = system.edges
         dense = AT_EDGES[loops_for(system.backend, edges.n_pairs, self.Z.shape[1])] * edges.n_pairs > np.prod(
@@ -190,7 +199,7 @@ class EdgePreconditioner:
         def inverse(c: np.ndarray) -> np.ndarray:
             M = self.Z.T @ self.products.times(system.root(c), self.Z_objects)
             w = (M[p, q] + sign * M[q, p] if sign else M[p, q]) * self.scale
-            w = linalg.cho_solve(factor, w, check_finite=False) * self.scale
+            w = F.T @ (F @ w) * self.scale
             M[:] = 0
             M[p, q] = w
             if sign:

@@ -18,7 +18,7 @@ from condrank.relations import Relation
 from condrank.solvers.sampled import NUMBA_WORK, SampledProducts, numba_loops
 
 # What one multiplication costs in the two sampled products, in multiplications of a dense matrix product (measured).
-AT_EDGES = {"numba": 10, "numpy": 90}
+AT_EDGES = {"numba": 10, "numpy": 50}
 TIMES = {"numba": 13, "numpy": 25}
 # Nodes without an edge are left out of the kernel matrices when they are more than this share.
 IDLE = 0.1

@@ -22,7 +22,7 @@ from condrank.solvers.dual_memory import DualTask
 from condrank.solvers.explicit import explicit_bytes
 from condrank.solvers.kronecker import loops_for
 from condrank.solvers.preconditioned import DENSE_FROM
-from condrank.solvers.refinement import pays
+from condrank.solvers.refinement import LONGEST, pays
 from condrank.solvers.sampled import GATHER
 
 # Arrays of conjugate gradients beside the right-hand side: x, r, p, z and the product.
@@ -108,14 +108,17 @@ class Sizes:
         return sum(side.n * side.r for side in self.both)
 
 
-def peak_memory(solver: str, graph: RelationGraph, settings: Settings, sizes: Sizes, rank: int = 0) -> int:
-    """Bytes at the peak of a fit by a solver; ``rank`` is that of the dual's preconditioner."""
+def peak_memory(
+    solver: str, graph: RelationGraph, settings: Settings, sizes: Sizes, rank: int = 0, steps: float = 0.0
+) -> int:
+    """Bytes at the peak of a fit by a solver; the dual's preconditioner has a rank, and leaves so many steps."""
     if solver in ("dual", "dual_newton"):
         listed, listing = _listed(graph, sizes)
-        shape, share = (sizes.rows.n, sizes.cols.n), _observed_both_ways(graph)
-        task = DualTask(
-            shape, sizes.n_pairs, sizes.itemsize, graph.is_two_domain, share, settings, rank, sizes.pays(settings.alpha)
-        )
+        shape, kernel = (sizes.rows.n, sizes.cols.n), settings.pairwise_kernel
+        folded = settings.relation.sign != 0 if kernel is None else kernel == "mlpk"
+        share = _observed_both_ways(graph) if folded else 0.0
+        single = sizes.pays(settings.alpha) and not steps > LONGEST
+        task = DualTask(shape, sizes.n_pairs, sizes.itemsize, graph.is_two_domain, share, settings, rank, single)
         return max(task.kernels + listing, listed + task.peak(newton=solver == "dual_newton"))
     complete = graph.is_complete and not settings.compared
     if solver == "closed_form" or (solver == "early_stopping" and complete):
@@ -226,8 +229,8 @@ def _observed_both_ways(graph: RelationGraph) -> float:
         return 0.0
     found = 0
     looked = np.unique(np.linspace(0, edges.n_pairs - 1, LOOKED_AT).astype(int))
-    for edge in looked:
-        start, end = int(np.searchsorted(edges.indptr, edge, side="right")) - 1, int(edges.indices[edge])
+    starts = np.searchsorted(edges.indptr, looked, side="right") - 1
+    for start, end in zip(starts.tolist(), edges.indices[looked].tolist(), strict=True):
         row = edges.indices[edges.indptr[end] : edges.indptr[end + 1]]
         place = int(np.searchsorted(row, start))
         found += place < len(row) and row[place] == start

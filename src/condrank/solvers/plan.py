@@ -14,7 +14,7 @@ from condrank.nodes.spectrum import sampled_spectrum
 from condrank.observations import Complete, Edges
 from condrank.settings import Settings
 from condrank.solvers.available import readable
-from condrank.solvers.dual_plan import FEW_EDGES, RANKS, expected_rank, rank_costs
+from condrank.solvers.dual_plan import FEW_EDGES, RANKS, cheapest_rank, expected_rank, rank_costs, step_cost
 from condrank.solvers.edge_preconditioner import n_eigenvectors
 from condrank.solvers.expected import Expected, edge_strengths
 from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
@@ -25,11 +25,13 @@ from condrank.solvers.preconditioned import DENSE_FROM
 
 # An eigendecomposition takes about as long as this many n³ floating-point operations of a matrix product.
 EIGH = 13.0
+# ... and this many n², which tell for hundreds of nodes.
+EIGH_ENTRY = 5000.0
 # Sampled products run at this share of the speed of dense ones (benchmarks/products.py).
 SAMPLED_SPEED = 1 / 20
 # Elementwise work on W in an iteration, for each entry, and the fixed part of any iteration.
-PASSES, FIXED = 400.0, 1e7
-# Products in single precision, refined to double, take this share of the time (the dual's gain less).
+PASSES, FIXED = 900.0, 5e7
+# Products in single precision, refined to double, take this share of the time.
 REFINED = 0.7
 # A look at a sample of the nodes has to be cheap beside the fit: at least so many nodes and operations (milliseconds).
 SMALL, WORTH_A_LOOK = 200, 5e8
@@ -115,7 +117,7 @@ def make_plan(graph: RelationGraph, settings: Settings, held_out: float = 0.0, i
     ``itemsize`` is that of features and labels, where the memory of another than their own is asked for.
 
     Where primal and dual compete and the fit is not tiny, the kernel of at most 200 nodes is looked at (milliseconds);
-    of a thousand nodes or more that of 400, for the memory that is needed. Nothing else is computed.
+    of a thousand nodes or more that of 300, for the memory that is needed. Nothing else is computed.
     """
     if is_dask(graph.nodes.base):
         from condrank.distributed.plan import make_distributed_plan
@@ -127,9 +129,9 @@ def make_plan(graph: RelationGraph, settings: Settings, held_out: float = 0.0, i
     names = _candidates(graph, settings, solver, sizes.exact)
     costs = {name: _cost(name, graph, settings, sizes, expected) for name in names}
     flops = costs.pop(solver)
-    rank = _rank(solver, graph, settings, sizes, expected) if solver in ("dual", "dual_newton") else 0
+    rank, steps = _rank(solver, graph, settings, sizes, expected) if solver in ("dual", "dual_newton") else (0, 0.0)
     held = MemorySizes.of(graph, settings, sizes.counts, held_out, itemsize)
-    memory = peak_memory(solver, graph, settings, held, rank)
+    memory = peak_memory(solver, graph, settings, held, rank, steps)
     return Plan(solver, reason, sizes.coordinates, max(sizes.r, sizes.r_objects), flops, memory, costs, rank)
 
 
@@ -166,15 +168,17 @@ def _relative_alpha(graph: RelationGraph, settings: Settings) -> float:
     return alpha
 
 
-def _rank(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expected: Expected) -> int:
-    """Of the preconditioner over the edges, as far as a sample of the nodes tells."""
+def _rank(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expected: Expected) -> tuple[int, float]:
+    """Of the preconditioner over the edges, as far as a sample of the nodes tells, and iterations with it."""
     if settings.pairwise_kernel is not None or s.n_pairs < FEW_EDGES or min(s.n, s.m) < SMALL or graph.nodes.is_raw:
-        return 0
+        return 0, 0.0
     if len(expected.ranks) == 1:
         expected = _looked_at(graph, settings, s)
     builds, tol = (BUILDS, 1e-8) if solver == "dual_newton" else (1, 1e-10)
     product = _dual_product(settings, s)
-    return expected_rank((s.n, s.m), s.n_pairs, expected, product, max(settings.tol, tol), graph.is_two_domain, builds)
+    tol, sides = max(settings.tol, tol), (s.n, s.m)
+    rank = expected_rank(sides, s.n_pairs, expected, product, tol, graph.is_two_domain, builds)
+    return rank, float(expected.dual[expected.ranks.index(rank)])
 
 
 def _choose(graph: RelationGraph, settings: Settings, sizes: _Sizes, expected: Expected) -> tuple[str, str]:
@@ -259,7 +263,7 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
     else:
         product = 4.0 * s.n_pairs * s.r_objects / SAMPLED_SPEED
     product = (1 + len(settings.compared)) * (product + (4.0 * s.n + PASSES) * square) + FIXED
-    if solver == "primal" and graph.nodes.dtype == np.float64:
+    if solver == "primal":
         product *= REFINED
     iterations = expected.primal
     if solver == "newton":
@@ -270,12 +274,13 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
 
 
 def _dual_cost(solver: str, settings: Settings, s: _Sizes, expected: Expected) -> float:
-    """Flops over the edges with the best preconditioner."""
+    """Flops over the edges with the preconditioner that will be chosen."""
     scale, steps = (NEWTON / 2, NEWTON_STEPS) if solver == "dual_newton" else (1.0, 0)
-    product = _dual_product(settings, s) + FIXED / 2
+    step = step_cost(_dual_product(settings, s))
     k = n_eigenvectors(max(s.n, s.m))
-    costs = rank_costs((s.n, s.m), s.n_pairs, k, expected.ranks, scale * expected.dual, product, builds=max(1, steps))
-    return 2 * (float(costs.min()) + steps * product)
+    costs = rank_costs((s.n, s.m), s.n_pairs, k, expected.ranks, scale * expected.dual, step, builds=max(1, steps))
+    rank = cheapest_rank(expected.ranks, costs)
+    return 2 * (float(costs[expected.ranks.index(rank)]) + steps * step)
 
 
 def _dual_product(settings: Settings, s: _Sizes) -> float:
@@ -305,4 +310,4 @@ def _coordinates_cost(
     d += kernel.constant
     if ExplicitFeatures.applies(kernel, nodes):
         return d, 2.0 * n * d**2 + EIGH * d**3
-    return n, 2.0 * n**2 * d + EIGH * n**3
+    return n, 2.0 * n**2 * d + EIGH * n**3 + EIGH_ENTRY * n**2

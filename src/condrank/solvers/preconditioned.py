@@ -23,6 +23,7 @@ from condrank.relations import Relation
 from condrank.solvers.closed_form import CompleteInverse
 from condrank.solvers.krylov import Operator
 from condrank.solvers.refinement import pays, refined
+from condrank.solvers.rows import Rows
 from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Iteration, Solution
 
@@ -143,24 +144,21 @@ class EdgeLoss:
 
     def __init__(self, loss: str, edges: Edges, weights: np.ndarray):
         self.loss, self.edges, self.weights = loss, edges, weights
-        self.filled = np.flatnonzero(np.diff(edges.indptr))
-        self.starts = edges.indptr[self.filled]
-        self.counts = np.diff(edges.indptr)[self.filled]
-        self.totals = np.add.reduceat(weights, self.starts) if len(weights) else weights
+        self.rows = Rows(edges.indptr)
+        self.totals = self.rows.sums(weights)
         self._mask: np.ndarray | None = None
 
     def __call__(self, entries: np.ndarray) -> np.ndarray:
         """L_Ω of entries at the observed pairs. O(n_pairs)."""
         weighted = self.weights * entries
         if self.loss == "ranking":
-            means = np.add.reduceat(weighted, self.starts) / self.totals
-            weighted -= self.weights * np.repeat(means, self.counts)
+            weighted -= self.weights * self.rows.spread(self.rows.sums(weighted) / self.totals)
         return weighted
 
     def on_all(self, F: np.ndarray) -> np.ndarray:
         """L_Ω of a dense n×m array, in place: zero where nothing was observed. O(nm)."""
         totals = np.ones(len(F), dtype=F.dtype)
-        totals[self.filled] = self.totals
+        totals[self.rows.filled] = self.totals
         for block in row_blocks(*F.shape, budget=CACHED):
             part, mask = F[block], self.mask[block]
             part *= mask
