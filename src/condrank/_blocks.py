@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 
 ENTRIES = 2**22  # entries of a block: 32 MiB in double precision
@@ -24,6 +25,17 @@ def squares_below(n: int, side: int = 256) -> tuple[list[slice], list[slice]]:
     blocks = list(row_blocks(n, row_size=1, budget=side))
     pairs = [(rows, cols) for number, rows in enumerate(blocks) for cols in blocks[: number + 1]]
     return [rows for rows, _ in pairs], [cols for _, cols in pairs]
+
+
+def by_rows(A: np.ndarray) -> np.ndarray:
+    """A in C order; itself if it is so already. A matrix by columns is copied in squares that stay in the cache."""
+    if A.flags.c_contiguous or not A.flags.f_contiguous:
+        return np.ascontiguousarray(A)
+    out = np.empty(A.shape, dtype=A.dtype)
+    for rows in row_blocks(A.shape[0], 1, budget=256):
+        for cols in row_blocks(A.shape[1], 1, budget=256):
+            out[rows, cols] = A[rows, cols]
+    return out
 
 
 def in_threads(work: Callable[..., Any], *arguments: Iterable[Any]) -> None:

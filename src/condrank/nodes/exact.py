@@ -19,7 +19,7 @@ from condrank.nodes.store import Nodes
 # Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
 SLIGHTLY_INDEFINITE = 1e-5
 # Rows up to which SciPy's threads, waiting for NumPy's, cost more than what they spare is worth (docs/decisions.md).
-COPIED = 500
+COPIED = 1000
 
 
 class ExactKernel(NodeSimilarity):

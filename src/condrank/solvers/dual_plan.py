@@ -25,8 +25,6 @@ FEW_FEATURES = 256
 # Costs in multiplications of a dense matrix product (measured): one of a product with the inverse factor and of an
 # orthogonalisation, an entry of Φ, and the fixed part of any step.
 SOLVE, QR, BUILD, CALL = 15, 10, 250, 1.5e7
-# Products in single precision, refined to double, take this share of the time.
-SINGLE = 0.6
 # A wrong estimate must not cost: the preconditioner has to promise this much.
 MARGIN = 0.7
 
@@ -80,7 +78,7 @@ def plan_preconditioner(
     kernel, edges = system.kernel, system.edges
     if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
         return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
-    step = step_cost(kernel.cost)
+    step = kernel.cost + CALL
     n, m = edges.shape
     look = look_cost((n, m), kernel.G is not kernel.K)
     weights = system.weights.astype(np.float64)
@@ -104,11 +102,6 @@ def plan_preconditioner(
     return RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
 
 
-def step_cost(product: float) -> float:
-    """A plain iteration with one product of so many multiplications."""
-    return SINGLE * product + CALL
-
-
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
     """What plain iterations have to cost before the eigenvectors for a preconditioner are worth computing."""
     (n, m), k = shape, n_eigenvectors(max(shape))
@@ -125,7 +118,7 @@ def expected_rank(
     shape: tuple[int, int], n_pairs: int, expected: Expected, product: float, tol: float, two_domains: bool, builds: int
 ) -> int:
     """The rank that `plan_preconditioner` will choose, nearly, where the kernels are known from a sample only."""
-    step, plain = step_cost(product), float(expected.dual[0])
+    step, plain = product + CALL, float(expected.dual[0])
     if n_pairs < FEW_EDGES or plain <= np.log(2 / tol) or plain * step < look_cost(shape, two_domains):
         return 0
     k = (n_eigenvectors(shape[0]) + n_eigenvectors(shape[1])) // 2

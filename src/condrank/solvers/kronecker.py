@@ -18,8 +18,10 @@ from condrank.relations import Relation
 from condrank.solvers.sampled import NUMBA_WORK, SampledProducts, numba_loops
 
 # What one multiplication costs in the two sampled products, in multiplications of a dense matrix product (measured).
-AT_EDGES = {"numba": 10, "numpy": 50}
-TIMES = {"numba": 13, "numpy": 25}
+AT_EDGES = {"numba": 14, "numpy": 50}
+TIMES = {"numba": 16, "numpy": 25}
+# ... an entry of the product between them, which is turned for the second, and a dense product in single precision.
+TURNED, SINGLE = 130, 0.6
 # Nodes without an edge are left out of the kernel matrices when they are more than this share.
 IDLE = 0.1
 
@@ -28,6 +30,15 @@ def loops_for(backend: str, n_pairs: int, width: int) -> str:
     """Which loops `SampledProducts` will run."""
     small = backend == "auto" and n_pairs * width < NUMBA_WORK
     return "numpy" if backend == "numpy" or small or numba_loops() is None else "numba"
+
+
+def product_cost(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> float:
+    """K S G at n_pairs pairs for a sparse S (n, m), in multiplications of a dense product in double precision."""
+    n, m = shape
+    sampled_first, sampled_second = TIMES[loops] * n_entries, AT_EDGES[loops] * n_pairs
+    first = min(sampled_first, SINGLE * n * m) * m
+    second = min(sampled_second * n + TURNED * n * m, SINGLE * n * m * n)
+    return float(first + second)
 
 
 class Pattern(NamedTuple):
@@ -83,9 +94,10 @@ class Sandwich:
         n, m = entries.shape
         loops = loops_for(backend, len(pairs.indices), min(n, m))
         size = n * m
-        first = min(TIMES[loops] * len(entries.indices), size)
-        second = min(AT_EDGES[loops] * len(pairs.indices), size)
-        self.cost_objects, self.cost_rows = float(first * m + second * n), float(first * n + second * m)
+        first, second = TIMES[loops] * len(entries.indices), AT_EDGES[loops] * len(pairs.indices)
+        self.cost_objects, self.cost_rows = (
+            product_cost(sides, len(entries.indices), len(pairs.indices), loops) for sides in ((n, m), (m, n))
+        )
         self.rows_first = branch == "rows" or (branch == "auto" and self.cost_rows < self.cost_objects)
         # Sᵀ K at the turned pairs is the other branch, so S itself is turned and one code serves both.
         self.order = None

@@ -14,10 +14,10 @@ from condrank.nodes.spectrum import sampled_spectrum
 from condrank.observations import Complete, Edges
 from condrank.settings import Settings
 from condrank.solvers.available import readable
-from condrank.solvers.dual_plan import FEW_EDGES, RANKS, cheapest_rank, expected_rank, rank_costs, step_cost
+from condrank.solvers.dual_plan import CALL, FEW_EDGES, RANKS, cheapest_rank, expected_rank, rank_costs
 from condrank.solvers.edge_preconditioner import n_eigenvectors
 from condrank.solvers.expected import Expected, edge_strengths
-from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
+from condrank.solvers.kronecker import loops_for, product_cost
 from condrank.solvers.logistic_dual import BUILDS
 from condrank.solvers.memory import Sizes as MemorySizes
 from condrank.solvers.memory import peak_memory
@@ -276,7 +276,7 @@ def _cost(solver: str, graph: RelationGraph, settings: Settings, s: _Sizes, expe
 def _dual_cost(solver: str, settings: Settings, s: _Sizes, expected: Expected) -> float:
     """Flops over the edges with the preconditioner that will be chosen."""
     scale, steps = (NEWTON / 2, NEWTON_STEPS) if solver == "dual_newton" else (1.0, 0)
-    step = step_cost(_dual_product(settings, s))
+    step = _dual_product(settings, s) + CALL
     k = n_eigenvectors(max(s.n, s.m))
     costs = rank_costs((s.n, s.m), s.n_pairs, k, expected.ranks, scale * expected.dual, step, builds=max(1, steps))
     rank = cheapest_rank(expected.ranks, costs)
@@ -285,9 +285,8 @@ def _dual_cost(solver: str, settings: Settings, s: _Sizes, expected: Expected) -
 
 def _dual_product(settings: Settings, s: _Sizes) -> float:
     """Flops of a product with the edge kernel."""
-    loops, size, both = loops_for("auto", s.n_pairs, min(s.n, s.m)), s.n * s.m, 2 if settings.relation.sign else 1
-    first, second = min(TIMES[loops] * both * s.n_pairs, size), min(AT_EDGES[loops] * s.n_pairs, size)
-    return min(first * s.m + second * s.n, first * s.n + second * s.m)
+    loops, entries = loops_for("auto", s.n_pairs, min(s.n, s.m)), s.n_pairs * (2 if settings.relation.sign else 1)
+    return min(product_cost(sides, entries, s.n_pairs, loops) for sides in ((s.n, s.m), (s.m, s.n)))
 
 
 def _described(kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None, count: int | None) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from condrank._blocks import in_threads
+from condrank._blocks import by_rows, in_threads
 
 # Below this many multiplications numba's import costs more than its loops save.
 NUMBA_WORK = 1 << 24
@@ -50,7 +50,7 @@ class SampledProducts:
         """A[i]·B[j] for every observed pair (i, j), from A (n, r) and B (m, r). O(n_pairs r)."""
         out = np.empty(self.n_pairs, dtype=np.result_type(A, B))
         loops = self._loops(A.shape[1])
-        A, B = np.ascontiguousarray(A), np.ascontiguousarray(B)  # rows of them are read
+        A, B = by_rows(A), by_rows(B)  # rows of them are read
         if loops is not None:
             self._in_threads(
                 lambda first, last: loops[0](self.indptr, self.indices, A, B, first, last, out), A.shape[1]
@@ -70,7 +70,7 @@ class SampledProducts:
             S = sparse.csr_array((entries, self.indices, self.indptr), shape=self.shape)
             return np.asarray(S @ B)
         out = np.zeros((self.shape[0], B.shape[1]), dtype=np.result_type(entries, B))
-        B = np.ascontiguousarray(B)
+        B = by_rows(B)
         self._in_threads(
             lambda first, last: loops[1](self.indptr, self.indices, entries, B, first, last, out), B.shape[1]
         )
