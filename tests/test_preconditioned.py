@@ -585,6 +585,19 @@ def test_a_path_of_too_few_iterations_warns():
         list(ranker.path([1e-5]))
 
 
+def test_few_edges_that_do_not_converge_can_be_solved_at_once():
+    graph = RelationGraph(X, holes(0.5))
+    few = {"kernel": "rbf", "gamma": GAMMA, "alpha": 1e-6, "max_iter": 2}
+    advice = rf"or have the {graph.n_edges} edges solved at once by solver='explicit'"
+    with pytest.warns(ConvergenceWarning, match=advice):
+        ConditionalRanker(solver="dual", **few).fit(graph)
+    ConditionalRanker(solver="explicit", **few).fit(graph)
+    for other in ({"solver": "primal"}, {"pairwise_kernel": "linear"}):
+        with pytest.warns(ConvergenceWarning) as seen:
+            ConditionalRanker(**few, **other).fit(graph)
+        assert not any("explicit" in str(one.message) for one in seen)
+
+
 @models
 def test_too_few_iterations_warn(relation, loss):
     graph = RelationGraph(X, holes(0.5))

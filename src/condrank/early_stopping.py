@@ -16,6 +16,9 @@ from condrank.ranker import NOTHING_TO_RANK, Scorer, pooled_rank_loss, rankable
 from condrank.settings import Settings
 from condrank.solvers.solution import Iteration, Solution, System
 
+# Edges up to which one factorisation takes a few seconds at most.
+FEW = 3000
+
 
 class HeldOut:
     """Rank loss on held-out nodes after each iteration; stops when it has not fallen for some time.
@@ -88,7 +91,7 @@ class WatchedFit:
             self._interrupted()
             raise
         if not self.stopped:
-            warn_unless_converged(solution, settings.tol, stacklevel=6)
+            warn_unless_converged(solution, settings, stacklevel=6)
         self._keep(solution.n_iter, solution.W)
 
     def watch(self, number: int, W: np.ndarray) -> bool:
@@ -129,14 +132,16 @@ class WatchedFit:
         )
 
 
-def warn_unless_converged(solution: Solution, tol: float, stacklevel: int) -> None:
+def warn_unless_converged(solution: Solution, settings: Settings, stacklevel: int) -> None:
     """ConvergenceWarning for an iteration that ran out of steps."""
-    if not solution.converged:
-        warnings.warn(
-            f"no convergence to tol={tol:g} in {solution.n_iter} iterations; raise max_iter, tol or alpha",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
+    if solution.converged:
+        return
+    said = f"no convergence to tol={settings.tol:g} in {solution.n_iter} iterations; raise max_iter, tol or alpha"
+    direct = settings.loss != "logistic" and settings.pairwise_kernel is None and not settings.compared
+    # Coefficients of the edges come as a vector.
+    if direct and np.ndim(solution.W) == 1 and len(solution.W) <= FEW:
+        said += f", or have the {len(solution.W):,} edges solved at once by solver='explicit'"
+    warnings.warn(said, ConvergenceWarning, stacklevel=stacklevel)
 
 
 def hold_out(

@@ -299,7 +299,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
     def _path(self, model: Any, alphas: list[float]) -> Iterator[ConditionalRanker]:
         for alpha in alphas:
             solution = self._system.solve(alpha, Iteration(self._settings.tol, self._settings.max_iter, model.W))
-            warn_unless_converged(solution, self._settings.tol, stacklevel=3)
+            warn_unless_converged(solution, self._settings, stacklevel=3)
             model = model.with_weights(solution.W)
             ranker = copy.copy(self)
             ranker.alpha, ranker.alpha_, ranker._model, ranker.n_iter_ = alpha, alpha, model, solution.n_iter

@@ -123,7 +123,7 @@ class Fold(HeldOutPairs):
         for k, system in enumerate(self.systems):
             start = Iteration(self.settings.tol, self.settings.max_iter, self.models[k].W)
             solution = system.solve(alpha, start)
-            warn_unless_converged(solution, self.settings.tol, stacklevel=6)
+            warn_unless_converged(solution, self.settings, stacklevel=6)
             self.models[k] = model = self.models[k].with_weights(solution.W)
             placed = self.placed[k]
             parts.append(model.blocks(*self.sides) if placed is None else placed.blocks(model))
