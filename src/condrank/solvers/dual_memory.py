@@ -63,7 +63,7 @@ class DualTask:
             held += (8 + 2 * size) * E
         pattern, making, product = self._pattern(E, newton)
         held += pattern + (size * squares if name == "poly2D" else 0)
-        vectors = 8 * E + 3 * size * E  # starting nodes, roots of the weights twice, labels
+        vectors = 3 * size * E  # roots of the weights twice, labels
         if newton:
             # The kernel in single precision, and W, f, gradients and weights of a step.
             single = 4 * squares * (size == 8) + 16 * E * (size == 8)
@@ -73,7 +73,7 @@ class DualTask:
             iterating = max(iterating, size * product)
         elif self.single and name is None:
             # In single precision: kernels, the list of pairs, and what the system has of them.
-            held += 4 * squares + 32 * E
+            held += 4 * squares + 24 * E
             iterating = vectors + max(9 * size * E + 4 * product + 6 * size * E, 6 * size * E + size * product)
         else:
             iterating = vectors + 7 * size * E + max(size * product + size * E, 4 * size * E)
