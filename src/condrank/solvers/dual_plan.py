@@ -9,7 +9,7 @@ import numpy as np
 
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker, n_eigenvectors
 from condrank.solvers.expected import Expected, Strengths, dual_steps, moment_steps
-from condrank.solvers.kronecker import AT_EDGES, TIMES, KroneckerEdges, loops_for
+from condrank.solvers.kronecker import AT_EDGES, SINGLE, TIMES, KroneckerEdges, loops_for
 from condrank.solvers.refinement import LONGEST
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def rank_costs(
     sampled = (TIMES[loops] * n_pairs + min(AT_EDGES[loops] * n_pairs, n * m)) * k
     apply = (t > 0) * (CALL + sampled + 2.0 * (n + m) * k**2 + SOLVE * t**2)
     build = (t > 0) * CALL + n_pairs * (t**2 / 4 + BUILD * t) + t**3
-    return builds * build + iterations * (step + apply)
+    # Many iterations run in double precision.
+    return builds * build + iterations * (step / np.where(iterations > LONGEST, SINGLE, 1.0) + apply)
 
 
 def expected_iterations(
