@@ -58,6 +58,17 @@ def test_equal_dense_products(shape, width, backend):
     assert one.n_pairs == observed.sum()
 
 
+@pytest.mark.parametrize("shape", [(300, 517), (1, 1), (0, 4), (256, 3)])
+def test_matrices_by_rows(shape):
+    A = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    assert _blocks.by_rows(A) is A
+    for other in (A.T, A[::2, ::-1]):
+        turned = _blocks.by_rows(other)
+        assert turned.flags.c_contiguous
+        assert turned.dtype == A.dtype
+        np.testing.assert_array_equal(turned, other)
+
+
 @pytest.mark.skipif(sampled.numba_loops() is None, reason="no numba")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):

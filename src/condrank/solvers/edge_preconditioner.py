@@ -106,7 +106,7 @@ class EdgePreconditioner:
 
     Notes
     -----
-    Building costs O(n_pairs t²) in blocks, in single precision where that leaves P⁻¹ definite; a further λ t³/3;
+    Building costs O(n_pairs t²) in blocks, in single precision where that leaves P⁻¹ definite; a further λ t³;
     applying O(n_pairs k + t²).
     """
 
@@ -181,7 +181,7 @@ class EdgePreconditioner:
             at += stop - start
 
     def at(self, alpha: float) -> Operator:
-        """P⁻¹ for one λ, as a function of a vector on the edges. t³/3, then O(n_pairs k + t²) a call."""
+        """P⁻¹ for one λ, as a function of a vector on the edges. t³, then O(n_pairs k + t²) a call."""
         system, p, q, sign = self.system, self.p, self.q, self.sign
         mu = max(alpha + self.tail, self.floor)
         inner = self.gram.copy()
