@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 
 ENTRIES = 2**22  # entries of a block: 32 MiB in double precision
 CACHED = 2**17  # entries of a block whose temporaries should stay in the processor's cache: 1 MiB
+SIDE = 256  # of a square that is read and written in different orders and should stay there too
 
 
 def row_blocks(n_rows: int, row_size: int, budget: int = ENTRIES) -> Iterator[slice]:
@@ -20,7 +21,7 @@ def row_blocks(n_rows: int, row_size: int, budget: int = ENTRIES) -> Iterator[sl
         yield slice(start, min(start + step, n_rows))
 
 
-def squares_below(n: int, side: int = 256) -> tuple[list[slice], list[slice]]:
+def squares_below(n: int, side: int = SIDE) -> tuple[list[slice], list[slice]]:
     """Rows and columns of squares that cover an n×n matrix on and below its diagonal, small enough for the cache."""
     blocks = list(row_blocks(n, row_size=1, budget=side))
     pairs = [(rows, cols) for number, rows in enumerate(blocks) for cols in blocks[: number + 1]]
@@ -32,8 +33,8 @@ def by_rows(A: np.ndarray) -> np.ndarray:
     if A.flags.c_contiguous or not A.flags.f_contiguous:
         return np.ascontiguousarray(A)
     out = np.empty(A.shape, dtype=A.dtype)
-    for rows in row_blocks(A.shape[0], 1, budget=256):
-        for cols in row_blocks(A.shape[1], 1, budget=256):
+    for rows in row_blocks(A.shape[0], 1, budget=SIDE):
+        for cols in row_blocks(A.shape[1], 1, budget=SIDE):
             out[rows, cols] = A[rows, cols]
     return out
 

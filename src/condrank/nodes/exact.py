@@ -39,8 +39,9 @@ class ExactKernel(NodeSimilarity):
 
     Notes
     -----
-    Cost: one kernel matrix and one eigendecomposition, O(n²d + n³) time, three n×n arrays at the peak. The array kept
-    is P = √ω Q σ^(-½), from which Z = P σ/ω and, for other nodes, K_v P.
+    Cost: one kernel matrix and one eigendecomposition, O(n²d + n³) time, three n×n arrays at the peak (five
+    up to 1,000 nodes, see `spectrum`). The array kept is P = √ω Q σ^(-½), from which Z = P σ/ω and, for other nodes,
+    K_v P.
     """
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):

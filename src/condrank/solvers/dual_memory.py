@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from condrank.settings import Settings
 from condrank.solvers.edge_preconditioner import block_rows, n_eigenvectors
-from condrank.solvers.kronecker import AT_EDGES, TIMES, loops_for
+from condrank.solvers.kronecker import dense_products, loops_for
 from condrank.solvers.sampled import GATHER
 
 
@@ -94,7 +94,7 @@ class DualTask:
         folded = E if newton else round(E * (1 - self.both_ways / 2))
         pairs, entries = (folded, 2 * folded) if signed else (E, E)
         loops = loops_for("auto", pairs, min(n, m))
-        full_first, full_second = TIMES[loops] * entries >= n * m, AT_EDGES[loops] * pairs >= n * m
+        full_first, full_second = dense_products((n, m), entries, pairs, loops)
         places = 8 * pairs * full_second + 8 * entries * full_first
         product = 2 * n * m + 2 * E
         if loops == "numpy" and not full_second:
