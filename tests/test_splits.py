@@ -8,6 +8,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -273,6 +275,35 @@ def test_classes_are_spread_evenly():
     for _, test in SettingSplit(4, 3, stratify=classes, groups=couples, random_state=0).split(graph):
         assert sorted(classes[test.nodes.positions]) == [0, 0, 1, 1]
         assert set(Counter(couples[test.nodes.positions]).values()) == {2}
+
+
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=20), st.integers(2, 4), st.integers(0, 99))
+def test_groups_of_a_class_are_dealt_out_evenly(class_of_group, n_folds, seed):
+    sizes = 1 + np.arange(len(class_of_group)) % 3
+    groups, classes = (np.repeat(of, sizes) for of in (np.arange(len(sizes)), class_of_group))
+    graph = RelationGraph(np.eye(len(groups)), np.zeros((len(groups), len(groups))))
+    splitter = SettingSplit(4, n_folds, groups=groups, stratify=classes, random_state=seed)
+    tested = [np.unique(groups[test]) for _, test in splitter.indices(graph)]
+    assert sorted(np.concatenate(tested)) == list(range(len(sizes)))
+    for cls in np.unique(class_of_group):
+        counts = [np.sum(np.take(class_of_group, test) == cls) for test in tested]
+        assert max(counts) - min(counts) <= 1
+    assert np.ptp([len(test) for test in tested]) <= 1
+
+
+def test_repeats_deal_the_groups_of_a_class_anew():
+    # Of unequal sizes: taken by size they would fall into the same folds every time.
+    groups = np.repeat(np.arange(8), np.arange(1, 9))
+    graph = RelationGraph(np.eye(len(groups)), np.zeros((len(groups), len(groups))))
+    splitter = SettingSplit(4, 2, groups=groups, stratify=groups % 2, n_repeats=10, random_state=0)
+    assert len({tuple(np.unique(groups[test])) for _, test in splitter.indices(graph)}) > 10
+
+
+def test_groups_of_several_classes_are_spread_by_their_nodes():
+    groups, classes = np.repeat(np.arange(6), 4), np.tile([0, 0, 0, 1], 6)
+    graph = RelationGraph(np.eye(24), np.zeros((24, 24)))
+    for _, test in SettingSplit(4, 3, groups=groups, stratify=classes, random_state=0).indices(graph):
+        assert sorted(classes[test]) == [0] * 6 + [1] * 2
 
 
 def test_groups_of_two_domains():

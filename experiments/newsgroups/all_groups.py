@@ -35,7 +35,8 @@ def all_groups(run: Run) -> Iterator[Row]:
             for prior in (None, "similarity"):
                 name = f"{method}, symmetric" + (", similarity prior" if prior else "")
                 run.step(f"{data}: {name}")
-                ranker = chosen(run, train, alphas(run), relation="symmetric", loss=loss, prior=prior)
+                cv = documents.halves(train, run.seed)
+                ranker = chosen(alphas(run), cv, relation="symmetric", loss=loss, prior=prior)
                 yield row(run, TABLE, data, name, ranker, *graphs, note=note)
     run.step("all documents: fit")
     X = documents.low_rank(n_coordinates, run.seed).fit_transform(everything.X)

@@ -43,7 +43,15 @@ def graphs(form: Any, train: Any, test: Any) -> tuple[RelationGraph, RelationGra
     return RelationGraph.from_classes(X, train.levels), RelationGraph.from_classes(X_test, test.levels)
 
 
-def halves(documents: Any, seed: int) -> SettingSplit:
+def halves(documents: Any, seed: int, n_repeats: int = 1) -> SettingSplit:
     """Half of the newsgroups held out, then the other half, both topics in each."""
     topics, groups = documents.levels.T
-    return SettingSplit(setting=4, n_splits=2, groups=groups, stratify=topics, random_state=seed)
+    return SettingSplit(setting=4, n_splits=2, n_repeats=n_repeats, groups=groups, stratify=topics, random_state=seed)
+
+
+def two_halvings(documents: Any, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Two different ways to halve the newsgroups, each half held out once: positions for training and testing."""
+    groups = documents.levels[:, 1]
+    drawn = halves(documents, seed, n_repeats=20).indices(documents.graph)
+    distinct = {tuple(np.unique(groups[test])): (train, test) for train, test in drawn}
+    return list(distinct.values())[:4]

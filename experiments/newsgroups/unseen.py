@@ -35,7 +35,8 @@ def table_2(run: Run) -> Iterator[Row]:
     for place, (data, train, test) in enumerate(both_ways(run)):
         for method, loss in LOSS.items():
             run.step(f"{data}: {method}, counts")
-            ranker = chosen(run, train, counts_alphas(run), relation="ordinary", loss=loss)
+            cv = documents.halves(train, run.seed)
+            ranker = chosen(counts_alphas(run), cv, relation="ordinary", loss=loss)
             yield row(run, TABLE, data, f"{method}", ranker, train.graph, test.graph, PAPER[method][place])
 
 
@@ -43,6 +44,7 @@ def beyond(run: Run) -> Iterator[Row]:
     """Tf-idf of unit length, with and without symmetry and prior; then trees."""
     for data, train, test in both_ways(run):
         graphs = documents.graphs(documents.tf_idf(), train, test)
+        cv = documents.two_halvings(train, run.seed)
         run.step(f"{data}: cosine")
         yield row(run, BEYOND, data, "cosine similarity of tf-idf (unsupervised)", SimilarityRanker("linear"), *graphs)
         for relation in ("ordinary", "symmetric"):
@@ -51,17 +53,17 @@ def beyond(run: Run) -> Iterator[Row]:
                 for prior in (None, "similarity") if relation == "symmetric" else (None,):
                     name = f"{method}, tf-idf, {relation}" + (", similarity prior" if prior else "")
                     run.step(f"{data}: {name}")
-                    ranker = chosen(run, train, alphas(run), relation=relation, loss=loss, prior=prior)
+                    ranker = chosen(alphas(run), cv, relation=relation, loss=loss, prior=prior)
                     yield row(run, BEYOND, data, name, ranker, *graphs)
         n_coordinates = 8 if run.quick else TREE_COORDINATES
         low = documents.graphs(documents.low_rank(n_coordinates, run.seed), train, test)
         note = f"{n_coordinates} SVD coordinates of tf-idf"
-        ranker = chosen(run, train, alphas(run), relation="symmetric", prior="similarity")
+        ranker = chosen(alphas(run), cv, relation="symmetric", prior="similarity")
         run.step(f"{data}: low rank")
         yield row(run, BEYOND, data, "c.rank, symmetric, similarity prior, low rank", ranker, *low, note=note)
         for library in trees.LIBRARIES:
             run.step(f"{data}: {library}")
-            yield tree_row(run, data, library, *low, documents.halves(train, run.seed), note)
+            yield tree_row(run, data, library, *low, cv, note)
 
 
 def alphas(run: Run) -> np.ndarray:
@@ -74,10 +76,9 @@ def counts_alphas(run: Run) -> np.ndarray:
     return 2.0 ** np.arange(12, 41, 14 if run.quick else 2)
 
 
-def chosen(run: Run, train: Any, alphas: np.ndarray, **settings: Any) -> ConditionalRankerCV:
-    """A ranker that chooses λ, and τ where there is a prior, with half of the training newsgroups held out."""
+def chosen(alphas: np.ndarray, cv: Any, **settings: Any) -> ConditionalRankerCV:
+    """A ranker that chooses λ, and τ where there is a prior, with training newsgroups held out."""
     weights = PRIOR_WEIGHTS if settings.get("prior") else None
-    cv = documents.halves(train, run.seed)
     return ConditionalRankerCV(alphas=alphas, cv=cv, prior_weights=weights, **settings)
 
 
@@ -120,15 +121,14 @@ def part_losses(run: Run, ranker: Any, test: RelationGraph) -> list[float]:
     return [1 - ranker.score(test[np.sort(part)]) for part in np.array_split(order, 2 if run.quick else PARTS)]
 
 
-def tree_row(
-    run: Run, data: str, library: str, train: RelationGraph, test: RelationGraph, halves: Any, note: str
-) -> Row:
+def tree_row(run: Run, data: str, library: str, train: RelationGraph, test: RelationGraph, cv: list, note: str) -> Row:
     """A row of trees, or one that says that they are not installed."""
     if not trees.is_installed(library):
         return Row(BEYOND, data, library, None, seed=run.seed, note=f"{library} is not installed")
     with clock() as seconds:
         grid = trees.QUICK if run.quick else None
-        ranker = trees.tune(library, train, list(halves.split(train)), "symmetric", run.seed, grid)
+        held_out = [(train[part], train[rest]) for part, rest in cv]
+        ranker = trees.tune(library, train, held_out, "symmetric", run.seed, grid)
         measured, error = mean_and_error(part_losses(run, ranker, test))
     protocol = f"{len(train):,} training and {len(test):,} test documents of other groups; setting 4"
     told = f"{ranker.objective}, {ranker.n_trees} trees of {ranker.n_leaves} leaves; {note}"

@@ -23,6 +23,7 @@ from sklearn.model_selection import (
     KFold,
     LeaveOneGroupOut,
     LeaveOneOut,
+    PredefinedSplit,
     ShuffleSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
@@ -62,7 +63,8 @@ class SettingSplit(Splitter):
         refused for a whole graph in another order, where it could be either. A dict always follows. Two domains: of
         the side that is held out; for setting 4 a pair, of ``graph.nodes`` and of ``graph.objects``.
     stratify : array-like or dict, optional
-        Classes of the nodes, given likewise, that are spread evenly over the folds.
+        Classes of the nodes, given likewise, that are spread evenly over the folds. With groups, each of one class:
+        the groups of a class are dealt out at random, as many to each fold; otherwise by their number of nodes.
     rank_by : {"outgoing", "incoming"}
         As the ranker's: with "incoming" the conditioning nodes are the columns, so settings 2 and 3 change places.
     both_directions : bool, optional
@@ -136,6 +138,9 @@ class SettingSplit(Splitter):
             raise ValueError(f"n_splits={self.n_splits!r} needs at least {max(2, n_folds)} {what}, got {available}")
         if self.n_splits == LEAVE_ONE_OUT:
             folds = LeaveOneOut() if groups is None else LeaveOneGroupOut()
+        elif groups is not None and classes is not None and has_one_class(groups, classes):
+            # StratifiedGroupKFold takes groups by size and makes the same folds for nearly every seed.
+            return PredefinedSplit(dealt(groups, classes, n_folds, seed)).split()
         else:
             kinds = {(0, 0): KFold, (0, 1): StratifiedKFold, (1, 0): GroupKFold, (1, 1): StratifiedGroupKFold}
             kind = kinds[groups is not None, classes is not None]
@@ -200,3 +205,23 @@ class SettingShuffleSplit(Splitter):
 def n_units(n: int, groups: np.ndarray | None) -> int:
     """How many nodes, pairs or groups there are to hold out."""
     return n if groups is None else len(np.unique(groups))
+
+
+def has_one_class(groups: np.ndarray, classes: np.ndarray) -> bool:
+    """Whether all nodes of a group are of the same class, for every group."""
+    _, group = np.unique(groups, return_inverse=True)
+    _, cls = np.unique(classes, return_inverse=True)
+    return len(np.unique(np.column_stack([group, cls]), axis=0)) == group.max() + 1
+
+
+def dealt(groups: np.ndarray, classes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
+    """A fold for each node: the groups, in random order within each class, dealt out like cards."""
+    _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+    _, cls = np.unique(classes, return_inverse=True)
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(first))
+    order = order[np.argsort(cls[first[order]], kind="stable")]
+    # A class that is not a multiple of the folds gives its surplus to those where the last one ended.
+    fold = np.empty(len(first), dtype=int)
+    fold[order] = random.permutation(n_folds)[np.arange(len(first)) % n_folds]
+    return fold[group]
