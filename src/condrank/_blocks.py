@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
 ENTRIES = 2**22  # entries of a block: 32 MiB in double precision
 CACHED = 2**17  # entries of a block whose temporaries should stay in the processor's cache: 1 MiB
@@ -39,10 +43,11 @@ def by_rows(A: np.ndarray) -> np.ndarray:
     return out
 
 
-def in_threads(work: Callable[..., Any], *arguments: Iterable[Any]) -> None:
+def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bool = False) -> None:
     """Call ``work`` once for each argument (or each tuple of them), in threads where there is more than one.
 
-    For work that releases the GIL. joblib's number of jobs is 1 inside of its own worker processes.
+    For work that releases the GIL. joblib's number of jobs is 1 inside of its own worker processes. ``products`` says
+    that the work makes matrix products: the threads of a product would then fight with ours, so it is given one.
     """
     calls = list(zip(*arguments, strict=True))
     # A single call is not worth asking for the number of processors, which reads system files.
@@ -51,6 +56,22 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any]) -> None:
         for call in calls:
             work(*call)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
+    with _one_thread_a_product() if products else nullcontext(), ThreadPoolExecutor(n_threads) as pool:
         for _ in pool.map(lambda call: work(*call), calls):
             pass
+
+
+@contextmanager
+def _one_thread_a_product() -> Iterator[None]:
+    """One caller at a time: of two, the one that ends last would leave the number of threads at one."""
+    with _LIMITING, _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+_LIMITING = Lock()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The linear algebra that is loaded; looking for it takes milliseconds."""
+    return ThreadpoolController()

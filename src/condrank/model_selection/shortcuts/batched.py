@@ -31,8 +31,9 @@ def solve_rows(
         return v
 
     x, r = np.zeros_like(c), project(c.copy())
-    z = r / diagonal
-    d, rho = z.copy(), np.einsum("ij,ij->i", r, z)
+    inverse = 1 / diagonal
+    d = r * inverse
+    rho = np.vecdot(r, d)
     goal = (precision * eps) ** 2 * rho
     # Rows that are this far and gain no more have met their rounding noise; iterating on would only collect it.
     enough = eps**1.4 * rho
@@ -42,14 +43,14 @@ def solve_rows(
     while number < MAX_ITER and not done.all():
         number += 1
         Ad = project(apply(d))
-        curvature = np.einsum("ij,ij->i", d, Ad)
+        curvature = np.vecdot(d, Ad)
         # A direction without curvature is rounding noise in the null space: the row has gone as far as it can.
         going = ~done & (curvature > 0)
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=going)[:, None]
         r -= np.multiply(step, Ad, out=Ad)
         x += np.multiply(step, d, out=Ad)
-        np.divide(r, diagonal, out=z)
-        new = np.einsum("ij,ij->i", r, z)
+        z = np.multiply(r, inverse, out=Ad)
+        new = np.vecdot(r, z)
         done |= (new <= goal) | ~going | ((new <= enough) & (new > rho))
         d *= np.divide(new, rho, out=np.zeros_like(rho), where=rho > 0)[:, None]
         d += z

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis, WidenedBasis
 from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
@@ -63,15 +64,27 @@ class SquareLabels:
         o = np.zeros(self.wide.n, dtype=rows.dtype)
         if systems.offsets is not None:
             o = self._offsets(systems, sign, inner)
-            # Rows of o1ᵀ are multiples of 1, rows of 1oᵀ all the same.
-            of_rows, of_cols = np.multiply.outer(o, self.wide.sums), self.wide.vector(o)
-            of_inner = np.multiply.outer(self.basis.U.T @ o, self.basis.sums)
-            if sign:
-                of_rows, of_cols = (of_rows + sign * of_cols) / 2, (of_rows - sign * of_cols) / 2
-                of_inner = (of_inner + sign * of_inner.T) / 2
-            rows, cols, inner = rows - of_rows, cols - of_cols, inner - of_inner
+            rows, cols, inner = self._less(o, sign, parts)
         first = self._damp(rows, inner, systems)
         return Damped(first, cols if sign else self._damp(cols, inner.T, systems), o)
+
+    def _less(self, o: np.ndarray, sign: int, parts: Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The parts without offsets: rows of o1ᵀ are multiples of 1, rows of 1oᵀ all the same."""
+        rows, cols = np.empty_like(parts.within), np.empty_like(parts.outer)
+        coordinates = self.wide.vector(o)
+
+        def work(block: slice) -> None:
+            of_rows, of_cols = np.multiply.outer(o[block], self.wide.sums), coordinates[block]
+            if sign:
+                of_rows, of_cols = (of_rows + sign * of_cols) / 2, (of_rows - sign * of_cols) / 2
+            np.subtract(parts.within[block], of_rows, out=rows[block])
+            np.subtract(parts.outer[block], of_cols, out=cols[block])
+
+        in_threads(work, row_blocks(*rows.shape, budget=CACHED))
+        of_inner = np.multiply.outer(self.basis.U.T @ o, self.basis.sums)
+        if sign:
+            of_inner = (of_inner + sign * of_inner.T) / 2
+        return rows, cols, np.subtract(parts.inner, of_inner, out=of_inner)
 
     def within(self, sign: int) -> np.ndarray:
         """Rows of the labels' part within the relation."""

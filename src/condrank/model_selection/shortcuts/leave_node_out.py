@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.model_selection.shortcuts.labels import SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
@@ -74,10 +75,19 @@ class LeaveNodeOut:
         given = self.labels.damped(systems, sign)
         first, second = systems.row_and_column(given.inner, given.outer)
         self._count(systems)
-        x, y = ((first + second) / 2, sign * (first - second) / 2) if sign else (first, second)
-        loop = np.einsum("ij,ij->i", wide.U, y)[:, None]
-        F = self.labels.rows[:, :rank] - x[:, :rank] - loop * self.basis.U
-        return F + np.multiply.outer(systems.taken_off(first, second) - given.offset, self.basis.sums)
+        taken_off = systems.taken_off(first, second) - given.offset
+        F = np.empty((wide.n, rank), dtype=first.dtype)
+
+        def work(block: slice) -> None:
+            x, y = first[block], second[block]
+            if sign:
+                x, y = (x + y) / 2, sign * (x - y) / 2
+            part = np.subtract(self.labels.rows[block, :rank], x[:, :rank], out=F[block])
+            part -= np.vecdot(wide.U[block], y)[:, None] * self.basis.U[block]
+            part += np.multiply.outer(taken_off[block], self.basis.sums)
+
+        in_threads(work, row_blocks(*F.shape, budget=CACHED))
+        return F
 
     def _count(self, systems: RowSystems) -> None:
         self.n_iter, self.n_direct = max(self.n_iter, systems.n_iter), self.n_direct + systems.n_direct

@@ -89,7 +89,7 @@ class LeaveQueryOut:
             part /= share
             np.subtract(self.rows[block], part, out=part)
 
-        in_threads(divide, row_blocks(*F.shape, budget=CACHED))
+        in_threads(divide, row_blocks(*F.shape, budget=CACHED), products=True)
         out = F @ self.V.T
         if self.ranking:
             out += ((F / g) @ self.means)[:, None]

@@ -17,14 +17,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from condrank._blocks import in_threads, row_blocks
+from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import WidenedBasis
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
 from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.offsets import Offsets
-
-# Rows that are solved together: enough for fast products, few enough for the processor's cache.
-ROWS = 2**15
 
 
 class RowSystems:
@@ -47,7 +44,7 @@ class RowSystems:
         self.damping = Damping(wide.sigma, wide.sigma, alpha)
         self.offsets = Offsets(self.damping, wide.sums, wide.n, sign) if ranking else None
         # Scores are labels less residuals: for large λ a small difference of the two, which needs all digits.
-        self.precision = 512.0 if alpha < wide.sigma.max() ** 2 else 32.0
+        self.precision = 8192.0 if alpha < wide.sigma.max() ** 2 else 32.0
         self.n_iter = self.n_direct = 0
 
     def within(self, c: np.ndarray) -> np.ndarray:
@@ -102,16 +99,12 @@ class RowSystems:
     def row_and_column(self, c: np.ndarray, c_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The two unknowns of the ranking loss: p and q, or x and y of the ordinary relation."""
         width = c.shape[1]
+        apply = self._both if self.sign else self._ordinary
 
         def system(u: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
             t, kappa = self.damping(u * u), self._kappa(u)
-
-            def apply(both: np.ndarray) -> np.ndarray:
-                if self.sign:
-                    return np.hstack(self._both(u, t, kappa, both[:, :width], both[:, width:]))
-                return self._ordinary(u, t, kappa, both)
-
-            return apply, np.hstack([t / 2, np.full_like(t, 0.5)] if self.sign else [t, t])
+            diagonal = np.hstack([t / 2, np.full_like(t, 0.5)] if self.sign else [t, t])
+            return lambda both: apply(u, t, kappa, both), diagonal
 
         # Row i has a free offset: p = q = β, or x = β, is no residual.
         free = np.append(self.wide.sums, self.wide.sums * abs(self.sign))
@@ -122,10 +115,13 @@ class RowSystems:
         """By how much row i's own offset changes, (n,)."""
         assert self.offsets is not None
         out = np.empty(self.wide.n, dtype=first.dtype)
-        for block in row_blocks(*first.shape, budget=ROWS):
+
+        def work(block: slice) -> None:
             u = self.wide.U[block]
             o = self._offset(u, self._kappa(u), first[block], second[block])
             out[block] = np.einsum("ij,ij->i", u, o)
+
+        in_threads(work, row_blocks(*first.shape, budget=CACHED), products=True)
         return out
 
     def _kappa(self, u: np.ndarray) -> np.ndarray:
@@ -139,27 +135,35 @@ class RowSystems:
         out *= 0.5
         return out
 
-    def _both(self, u: np.ndarray, t: np.ndarray, kappa: np.ndarray, p: np.ndarray, q: np.ndarray) -> tuple:
-        s = self.sign
-        inner = self._within(u, t, p)
-        outer = 0.5 * (q - s * _dots(u, q) * u)
-        if self.offsets is not None:
-            o, sums = self._offset(u, kappa, p, q), self.wide.sums
-            inner -= 0.5 * (sums * self.damping(u * o) + s * o * kappa)
-            outer -= 0.5 * (_dots(u, o) * sums - s * o)
-        return inner, outer
+    def _both(self, u: np.ndarray, t: np.ndarray, kappa: np.ndarray, both: np.ndarray) -> np.ndarray:
+        """The parts within the relation and outside of it, side by side, from p and q side by side."""
+        s, sums, out, width = self.sign, self.wide.sums, np.empty_like(both), u.shape[1]
+        p, q, inner, outer = both[:, :width], both[:, width:], out[:, :width], out[:, width:]
+        o, work = self._offset(u, kappa, p, q), np.multiply(u, p)
+        part = self.damping(work)
+        part *= u
+        part -= np.multiply(o, kappa, out=work)
+        part *= s
+        part += np.multiply(t, p, out=work)
+        back = self.damping(np.multiply(u, o, out=work))
+        along = work.sum(axis=1)[:, None]
+        back *= sums
+        np.subtract(part, back, out=inner)
+        inner *= 0.5
+        np.multiply(-s * np.vecdot(u, q)[:, None], u, out=outer)
+        outer += q
+        outer -= np.multiply(along, sums, out=work)
+        o *= s
+        outer += o
+        outer *= 0.5
+        return out
 
     def _ordinary(self, u: np.ndarray, t: np.ndarray, kappa: np.ndarray, both: np.ndarray) -> np.ndarray:
         """Row t x + u Λ(u y) - β Λ(u o) and column u Λ(u x) + t y - o κ, side by side, from x and y side by side."""
-        assert self.offsets is not None
         sums, out, width = self.wide.sums, np.empty_like(both), u.shape[1]
         x, y, row, col = both[:, :width], both[:, width:], out[:, :width], out[:, width:]
-        work = x * sums
-        f = self.damping(work)
-        f *= u
-        f += np.multiply(y, kappa, out=work)
-        o = self.offsets(f)
-        part = self.damping(np.multiply(u, y, out=work))
+        o, work = self._offset(u, kappa, x, y), np.multiply(u, y)
+        part = self.damping(work)
         part *= u
         back = self.damping(np.multiply(u, o, out=work))
         back *= sums
@@ -176,12 +180,18 @@ class RowSystems:
     def _offset(self, u: np.ndarray, kappa: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         assert self.offsets is not None
         s, sums = self.sign, self.wide.sums
-        f = self.damping(first * sums)
-        f *= u
+        work = first * sums
+        f = self.damping(work)
         if not s:
-            return self.offsets(f + second * kappa)
-        f += s * first * kappa
-        f += np.multiply.outer(second @ sums, np.ones_like(sums)) * u - s * second
+            f *= u
+            f += np.multiply(second, kappa, out=work)
+            return self.offsets(f)
+        f += (second @ sums)[:, None]
+        f *= u
+        np.multiply(first, kappa, out=work)
+        work -= second
+        work *= s
+        f += work
         f *= 0.5
         return self.offsets(f)
 
@@ -199,11 +209,7 @@ class RowSystems:
                 out[i] = solve_directly(apply, c[i])
             counts.append((n_iter, int(failed.sum())))
 
-        in_threads(work, row_blocks(*c.shape, budget=ROWS))
+        in_threads(work, row_blocks(*c.shape, budget=CACHED), products=True)
         self.n_iter = max(self.n_iter, *(n_iter for n_iter, _ in counts))
         self.n_direct += sum(n_direct for _, n_direct in counts)
         return out
-
-
-def _dots(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    return np.einsum("ij,ij->i", u, v)[:, None]
