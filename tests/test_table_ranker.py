@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker
+from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker, baselines
 from condrank.baselines import SimilarityRanker
 from condrank.model_selection import cross_validate
 from condrank.persistence import read_file, write_file
@@ -234,6 +234,16 @@ def test_precomputed_kernels(tmp_path, solver):
     np.testing.assert_allclose(loaded.predict(as_table), table.predict(rows), atol=1e-9)
     with pytest.raises(ValueError, match="a column of kernel values for each"):
         table.rank({"x": [1.0]})
+
+
+@pytest.mark.parametrize("name", baselines.__all__)
+def test_baselines_of_precomputed_kernels(name):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(N, 3)), rng.normal(size=(N, N))
+    graph = RelationGraph(X @ X.T, Y, ids=NODES["id"])
+    table = TableRanker(getattr(baselines, name)(kernel="precomputed")).fit(graph)
+    np.testing.assert_allclose(table.predict((X @ X.T)[2:4]), table.predict(["n2", "n3"]), atol=1e-9)
+    assert table.rank("n2", top=3).ids.shape == (1, 3)
 
 
 def test_cross_validation_fits_the_encoder_anew(fitted, monkeypatch):

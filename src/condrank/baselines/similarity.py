@@ -73,11 +73,16 @@ class SimilarityRanker(Baseline):
 
 @dataclass
 class _Similarity:
-    values: NodeSimilarity
+    rows: NodeSimilarity
+
+    @property
+    def cols(self) -> NodeSimilarity:
+        """Of the objects, which are the conditioning nodes."""
+        return self.rows
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Kernel values, a block of conditioning nodes at a time."""
-        queries = self.values.nodes if queries is None else queries
-        objects = self.values.nodes if objects is None else objects
+        queries = self.rows.nodes if queries is None else queries
+        objects = self.rows.nodes if objects is None else objects
         for block in row_blocks(len(queries), len(objects)):
-            yield block, self.values.similarity(queries.block(block), objects)
+            yield block, self.rows.similarity(queries.block(block), objects)
