@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from condrank import _blocks
 from condrank.metrics.inversion_loops import LEAF, Kernels, numba_kernels
 
-BLOCK_ENTRIES = 1 << 20  # rows are taken in blocks of about this many entries, which bounds the temporaries
+BLOCK_ENTRIES = _blocks.CACHED  # rows are taken in blocks of about this many entries, a thread for each
 NUMBA_ENTRIES = 1 << 20  # below this, importing numba takes longer than the NumPy twin does
 FEW_LEVELS = 8  # up to here one pass per level is cheaper than sorting the relevances
 
