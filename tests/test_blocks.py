@@ -1,8 +1,11 @@
-"""Threads over blocks: every call is made, errors come through, and products have one thread while they run."""
+"""Threads over blocks: errors come through, nothing waits for itself, and products have one thread while they run."""
 
 from __future__ import annotations
 
-from threading import Thread
+import multiprocessing
+import os
+import time
+from threading import Thread, current_thread
 
 import numpy as np
 import pytest
@@ -57,3 +60,41 @@ def test_an_error_in_a_thread_comes_through_and_ends_the_limit():
     with pytest.raises(ZeroDivisionError):
         _blocks.in_threads(fail, BLOCKS, products=True)
     assert blas_threads() == {2}
+
+
+def test_an_error_waits_for_what_still_runs():
+    done = []
+
+    def work(block: slice) -> None:
+        if block.start == 0:
+            raise ZeroDivisionError
+        time.sleep(0.05)
+        done.append(block.start)
+
+    with pytest.raises(ZeroDivisionError):
+        _blocks.in_threads(work, BLOCKS[:2])
+    assert done == [1]
+
+
+def test_work_in_a_thread_may_be_cut_into_blocks_itself():
+    threads = set()
+
+    def inner(block: slice) -> None:
+        threads.add(current_thread().name)
+
+    _blocks.in_threads(lambda block: _blocks.in_threads(inner, BLOCKS, products=True), BLOCKS)
+    assert all(name.startswith("condrank") for name in threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_starts_threads_of_its_own():
+    _blocks.in_threads(lambda block: None, BLOCKS)
+    child = multiprocessing.get_context("fork").Process(
+        target=_blocks.in_threads, args=(lambda block: None, BLOCKS), kwargs={"products": True}
+    )
+    child.start()
+    child.join(60)
+    hangs = child.is_alive()
+    child.kill()
+    assert not hangs
+    assert child.exitcode == 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 import numpy as np
@@ -51,24 +52,53 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bo
     """
     calls = list(zip(*arguments, strict=True))
     # A single call is not worth asking for the number of processors, which reads system files.
-    n_threads = min(len(calls), effective_n_jobs(-1)) if len(calls) > 1 else 1
+    n_threads = effective_n_jobs(-1) if len(calls) > 1 and not hasattr(_thread, "is_ours") else 1
     if n_threads <= 1:
         for call in calls:
             work(*call)
         return
-    with _one_thread_a_product() if products else nullcontext(), ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(lambda call: work(*call), calls):
-            pass
+    with _one_thread_a_product() if products else nullcontext():
+        futures = [_pool(n_threads).submit(work, *call) for call in calls]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+            wait(futures)
+
+
+# Threads are kept: starting two and touching their fresh memory takes longer than much of the work they are given.
+_pools: dict[int, ThreadPoolExecutor] = {}
+_thread = local()
+_limiting = Lock()
+
+
+def _pool(n_threads: int) -> ThreadPoolExecutor:
+    return _pools.get(n_threads) or _pools.setdefault(n_threads, ThreadPoolExecutor(n_threads, "condrank", _mark))
+
+
+def _mark() -> None:
+    """Work in a thread of ours that is itself cut into blocks must not wait for the threads it keeps busy."""
+    _thread.is_ours = True
+
+
+def _forget() -> None:
+    """A forked process has none of its parent's threads."""
+    global _limiting
+    _pools.clear()
+    _limiting = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager
 def _one_thread_a_product() -> Iterator[None]:
     """One caller at a time: of two, the one that ends last would leave the number of threads at one."""
-    with _LIMITING, _libraries().limit(limits=1, user_api="blas"):
+    with _limiting, _libraries().limit(limits=1, user_api="blas"):
         yield
-
-
-_LIMITING = Lock()
 
 
 @cache
