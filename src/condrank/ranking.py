@@ -101,3 +101,13 @@ def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
     for row in np.flatnonzero((scores >= last).sum(axis=1) > top):
         best[row] = np.argsort(-scores[row], kind="stable")[:top]
     return best
+
+
+def without_self(
+    itself: np.ndarray, indices: np.ndarray, scores: np.ndarray, top: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rankings without the one object that is the conditioning node itself, ``top`` long."""
+    kept = indices != itself[:, None]
+    kept[np.flatnonzero(kept.all(axis=1)), -1] = False  # who is not in its own ranking gives up the last place
+    shape = (len(indices), indices.shape[1] - 1)
+    return indices[kept].reshape(shape)[:, :top], scores[kept].reshape(shape)[:, :top]

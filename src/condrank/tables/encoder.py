@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from condrank.graph import RelationGraph
+from condrank.node_transformer import NodeTransformer, check_transformer
 from condrank.settings import check_choice, check_count
 from condrank.tables.packing import check_kinds, pack, unpack
 from condrank.tables.table import Table
@@ -227,3 +229,20 @@ def _floats(array: np.ndarray, length: int, name: str) -> np.ndarray:
     if array.dtype != np.float64 or array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{name} must be {length} finite numbers, got {array.dtype} of shape {array.shape}")
     return array
+
+
+def make_transformer(graph: RelationGraph, encoder: Any, object_encoder: Any) -> NodeTransformer:
+    """What encodes the nodes of a graph: transformers as given, "passthrough" for numbers as they are, or defaults."""
+    tables = [nodes.base for nodes in (graph.nodes, graph.objects) if isinstance(nodes.base, Table)]
+    encoders = []
+    for name, given in (("encoder", encoder), ("object_encoder", object_encoder)):
+        if isinstance(given, str):
+            if given != "passthrough":
+                raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
+            if tables:
+                tables[-1 if name == "object_encoder" else 0].refuse_others()
+            given = TableEncoder(standardise=False)
+        if given is not None:
+            check_transformer(name, given)
+        encoders.append(given)
+    return NodeTransformer(TableEncoder() if encoders[0] is None else encoders[0], encoders[1])

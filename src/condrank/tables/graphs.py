@@ -214,3 +214,13 @@ def _plain(graph: RelationGraph) -> RelationGraph:
     first = Nodes(tables[0].to_numpy(), None, graph.nodes.ids)
     second = Nodes(tables[1].to_numpy(), None, graph.objects.ids) if graph.is_two_domain else first
     return RelationGraph._of(first, second, graph.relation, graph.probabilities)
+
+
+def as_graph_of_tables(method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:
+    """The graph itself, or one of tables, for a method that errors name."""
+    check_options(method, options)
+    if not isinstance(nodes, RelationGraph):
+        return read_graph(nodes, edges, **options)
+    if edges is not None or options:
+        raise ValueError("edges and options must be left out when nodes is a RelationGraph, which has its own")
+    return nodes

@@ -11,14 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from condrank.estimators import ConditionalRanker
 from condrank.graph import RelationGraph
-from condrank.node_transformer import NodeTransformer, check_transformer
+from condrank.node_transformer import NodeTransformer
 from condrank.nodes import Nodes
 from condrank.ranker import Ranker
-from condrank.ranking import Ranking, rank_objects
+from condrank.ranking import Ranking, rank_objects, without_self
 from condrank.settings import check_count
 from condrank.solvers.plan import Plan
-from condrank.tables.encoder import TableEncoder
-from condrank.tables.graphs import check_options, read_graph
+from condrank.tables.encoder import make_transformer
+from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.ids import Ids
 from condrank.tables.known import KnownNodes
 from condrank.tables.table import Table
@@ -124,7 +124,7 @@ class TableRanker(BaseEstimator):
         ranked = rank_objects(self.ranker_._fitted(), first, second, top + excludes, Nodes(names.ids[:, None]))
         indices, scores = ranked.indices, ranked.scores
         if excludes:
-            indices, scores = _without(itself, indices, scores, min(top, len(names) - 1))
+            indices, scores = without_self(itself, indices, scores, min(top, len(names) - 1))
         return Ranking(indices, scores, names.ids[indices], query_ids)
 
     def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
@@ -273,21 +273,10 @@ class TableRanker(BaseEstimator):
         return ranker
 
     def _make_transformer(self, graph: RelationGraph) -> NodeTransformer | None:
-        tables = [nodes.base for nodes in (graph.nodes, graph.objects) if isinstance(nodes.base, Table)]
+        tables = any(isinstance(nodes.base, Table) for nodes in (graph.nodes, graph.objects))
         if not tables and (self.encoder in (None, "passthrough") or _is_kernel(self.ranker)):
             return None
-        encoders = []
-        for name, given in (("encoder", self.encoder), ("object_encoder", self.object_encoder)):
-            if isinstance(given, str):
-                if given != "passthrough":
-                    raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
-                if tables:
-                    tables[-1 if name == "object_encoder" else 0].refuse_others()
-                given = TableEncoder(standardise=False)
-            if given is not None:
-                check_transformer(name, given)
-            encoders.append(given)
-        return NodeTransformer(TableEncoder() if encoders[0] is None else encoders[0], encoders[1])
+        return make_transformer(graph, self.encoder, self.object_encoder)
 
     def _know(self, graph: RelationGraph, encoded: RelationGraph) -> None:
         """Keep the nodes that can be ranked by id: all of the graph, or those of the kernel that the model holds."""
@@ -327,21 +316,3 @@ def _default_ranker(graph: RelationGraph) -> ConditionalRanker:
     if not graph.is_two_domain and graph.relation.two_way and graph.is_reciprocal and not graph.is_symmetric:
         return ConditionalRanker("reciprocal", constant=True)
     return ConditionalRanker()
-
-
-def as_graph_of_tables(method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:
-    """The graph itself, or one of tables, for a method that errors name."""
-    check_options(method, options)
-    if not isinstance(nodes, RelationGraph):
-        return read_graph(nodes, edges, **options)
-    if edges is not None or options:
-        raise ValueError("edges and options must be left out when nodes is a RelationGraph, which has its own")
-    return nodes
-
-
-def _without(itself: np.ndarray, indices: np.ndarray, scores: np.ndarray, top: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rankings without the one object that is the conditioning node itself, ``top`` long."""
-    kept = indices != itself[:, None]
-    kept[np.flatnonzero(kept.all(axis=1)), -1] = False  # who is not in its own ranking gives up the last place
-    shape = (len(indices), indices.shape[1] - 1)
-    return indices[kept].reshape(shape)[:, :top], scores[kept].reshape(shape)[:, :top]
