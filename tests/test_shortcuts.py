@@ -152,6 +152,32 @@ def test_tiny_penalty_keeps_its_digits():
     assert_close(scores("query", "ordinary", "regression", rows, rows, Y, alpha), expected, 1e-6)
 
 
+# A row left out of a symmetric or reciprocal relation leaves its column in training.
+@pytest.mark.parametrize(
+    ("what", "relation"), [("query", "ordinary"), *((w, r) for w in ("node", "edge") for r in RELATIONS)]
+)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n", [5, 40])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e4])
+def test_what_a_model_knows_nothing_of_is_tied(what, relation, loss, n, alpha):
+    Y = np.random.default_rng(0).normal(size=(n, n))
+    rows = fitted(NodeKernel("linear"), np.eye(n))
+    found = scores(what, relation, loss, rows, rows, Y, alpha)
+    np.fill_diagonal(found, 0)
+    assert not found.any()
+
+
+@models
+def test_twins_are_tied(relation, loss):
+    X, Y = np.random.default_rng(0).normal(size=(2, 30, 30))
+    X[15:] = X[:15]
+    rows = fitted(NodeKernel("rbf", gamma=0.02), X)
+    found = scores("node", relation, loss, rows, rows, Y, 1.0)
+    others = ~np.eye(15, dtype=bool)
+    # Noise that happens to lie around the middle between two steps is left.
+    assert np.mean(found[:15, :15][others] == found[:15, 15:][others]) > 0.9
+
+
 def test_node_out_refuses_two_domains():
     first, second = fitted(KERNELS["rbf"], features("rbf")), fitted(KERNELS["rbf"], features("rbf"))
     observed = Complete(np.ones((6, 6)))

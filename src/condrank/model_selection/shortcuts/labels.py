@@ -13,6 +13,10 @@ from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
 
+# A step in units of rounding for each node, and for how many at least. Noise of up to one unit a node was seen, of up to
+# 500 where a few nodes leave the offsets of ranking ill determined.
+NOISE, FEW = 16, 64
+
 
 def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple[np.ndarray, np.ndarray | None]:
     """Dense labels to learn, Y - τK, and what to add to scores, τK."""
@@ -21,6 +25,39 @@ def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple
         return Y, None
     prior = prior_weight * system.cols.similarity(None, None)
     return Y - prior, prior
+
+
+class Noise:
+    """Rounding noise of scores that are labels less residuals: what of two scores differs by it alone is a tie.
+
+    Where a model without a row knows nothing of it (a new node's kernel values all but zero, a tie of two objects),
+    the digits that are left of the difference are those of the label: counted as an order they look like a good model.
+
+    Parameters
+    ----------
+    Y : ndarray of shape (n, m)
+        Labels that the scores are made of.
+    square : bool
+        Rows and columns are of the same nodes, and a row's scores have the noise of its column's labels, too.
+    """
+
+    def __init__(self, Y: np.ndarray, square: bool):
+        largest = np.abs(Y).max(axis=1, initial=0)
+        if square:
+            largest = np.maximum(largest, np.abs(Y).max(axis=0, initial=0))
+        self.steps = (NOISE * max(*Y.shape, FEW) * np.finfo(Y.dtype).eps * largest)[:, None]
+
+    def settle(self, scores: np.ndarray, share: float = 1.0) -> np.ndarray:
+        """Scores rounded, in place, to multiples of the noise; ``share`` of it where they are made of less."""
+
+        def work(block: slice) -> None:
+            part, steps = scores[block], np.maximum(share * self.steps[block], np.finfo(scores.dtype).tiny)
+            part /= steps
+            np.rint(part, out=part)
+            part *= steps
+
+        in_threads(work, row_blocks(*scores.shape, budget=CACHED))
+        return scores
 
 
 @dataclass

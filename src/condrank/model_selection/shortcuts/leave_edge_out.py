@@ -7,7 +7,7 @@ import numpy as np
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.edge_pairs import EdgePairs
-from condrank.model_selection.shortcuts.labels import corrections
+from condrank.model_selection.shortcuts.labels import Noise, corrections
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
 
@@ -36,6 +36,7 @@ class LeaveEdgeOut:
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
         self.relation, self.ranking = system.relation, system.loss == "ranking"
         self.Y, self.prior = corrections(system, observed, prior_weight)
+        self.noise = Noise(self.Y, square=self.relation.sign != 0)
         self.basis = Basis(system.rows)
         self.objects = self.basis if system.cols is system.rows else Basis(system.cols)
         if self.relation.sign:
@@ -49,7 +50,7 @@ class LeaveEdgeOut:
 
     def scores(self, alpha: float) -> np.ndarray:
         """Entry (i, j) by the model that was not shown that edge, (n, m)."""
-        out = self.pairs.scores(alpha) if self.relation.sign else self._ordinary(alpha)
+        out = self.noise.settle(self.pairs.scores(alpha) if self.relation.sign else self._ordinary(alpha))
         if self.prior is not None:
             out += self.prior
         return out

@@ -6,7 +6,7 @@ import numpy as np
 
 from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.labels import SquareLabels, corrections
+from condrank.model_selection.shortcuts.labels import Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
@@ -44,7 +44,7 @@ class LeaveNodeOut:
         self.relation, self.ranking = system.relation, system.loss == "ranking"
         Y, self.prior = corrections(system, observed, prior_weight)
         self.basis = Basis(system.rows)
-        self.labels = SquareLabels(self.basis, Y)
+        self.labels, self.noise = SquareLabels(self.basis, Y), Noise(Y, square=True)
         self.n_iter = self.n_direct = 0
 
     def scores(self, alpha: float) -> np.ndarray:
@@ -54,7 +54,7 @@ class LeaveNodeOut:
             F = self._ranking(alpha)
         else:
             F = sum(self._regression(alpha, sign) for sign in ([self.relation.sign] if self.relation.sign else [1, -1]))
-        out = F @ self.basis.U.T
+        out = self.noise.settle(F @ self.basis.U.T)
         if self.relation.sign < 0:
             np.fill_diagonal(out, 0)
         if self.prior is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis, centred_basis
 from condrank.model_selection.shortcuts.damping import weigh
-from condrank.model_selection.shortcuts.labels import SquareLabels, corrections
+from condrank.model_selection.shortcuts.labels import Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.observations import Complete, Factored
@@ -41,6 +41,7 @@ class LeaveQueryOut:
         self.relation, self.ranking = system.relation, system.loss == "ranking"
         Y, self.prior = corrections(system, observed, prior_weight)
         self.basis = Basis(system.rows)
+        self.noise = Noise(Y, square=self.relation.sign != 0)
         self.n_iter = self.n_direct = 0
         if self.relation.sign:
             self.labels = SquareLabels(self.basis, Y)
@@ -93,7 +94,7 @@ class LeaveQueryOut:
         out = F @ self.V.T
         if self.ranking:
             out += ((F / g) @ self.means)[:, None]
-        return out
+        return self.noise.settle(out, s[-1] * g[-1] / alpha if large else 1.0)
 
     def _coupled(self, alpha: float) -> np.ndarray:
         wide, rank = self.labels.wide, self.labels.wide.rank
@@ -104,7 +105,7 @@ class LeaveQueryOut:
         F = self.labels.rows[:, :rank] - x[:, :rank]
         if self.ranking:
             F += np.multiply.outer(systems.taken_off(x, x) - given.offset, self.basis.sums)
-        out = F @ self.basis.U.T
+        out = self.noise.settle(F @ self.basis.U.T)
         if self.relation.sign < 0:
             np.fill_diagonal(out, 0)
         return out

@@ -44,7 +44,7 @@ class RowSystems:
         self.damping = Damping(wide.sigma, wide.sigma, alpha)
         self.offsets = Offsets(self.damping, wide.sums, wide.n, sign) if ranking else None
         # Scores are labels less residuals: for large λ a small difference of the two, which needs all digits.
-        self.precision = 8192.0 if alpha < wide.sigma.max() ** 2 else 32.0
+        self.precision = 512.0 if alpha < wide.sigma.max() ** 2 else 32.0
         self.n_iter = self.n_direct = 0
 
     def within(self, c: np.ndarray) -> np.ndarray:
