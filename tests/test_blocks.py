@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import time
 from threading import Thread, current_thread
 
@@ -22,7 +24,7 @@ def blas_threads() -> set[int]:
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch):
-    monkeypatch.setattr(_blocks, "effective_n_jobs", lambda n_jobs: 2)
+    monkeypatch.setattr(_blocks, "n_processors", lambda: 2)
     with threadpool_limits(2, user_api="blas"):
         yield
 
@@ -98,3 +100,27 @@ def test_a_forked_process_starts_threads_of_its_own():
     child.kill()
     assert not hangs
     assert child.exitcode == 0
+
+
+def test_threads_of_a_caller_that_outlives_the_main_thread():
+    script = """
+import threading, time
+from condrank import _blocks
+_blocks.n_processors = lambda: 2
+def job():
+    time.sleep(0.5)
+    done = []
+    _blocks.in_threads(done.append, range(4))
+    print(sorted(done))
+threading.Thread(target=job).start()
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
+    assert found.stdout.strip() == "[0, 1, 2, 3]"
+
+
+@pytest.mark.parametrize(("most", "expected"), [("", 8), ("3", 3), ("64", 8), ("0", 8), ("2,2", 8)])
+def test_processors(most, expected, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("OMP_NUM_THREADS", most)
+    monkeypatch.setattr(_blocks, "cpu_count", lambda: 8)
+    assert _blocks.n_processors.__wrapped__() == expected

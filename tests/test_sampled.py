@@ -1,6 +1,5 @@
 """Sampled products: numba loops, in threads or not, and their NumPy twins, against dense products."""
 
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -29,17 +28,17 @@ def products(observed, backend):
 
 @pytest.fixture
 def threads(monkeypatch):
-    """Sizes of the pools of threads that were opened, where there are three processors."""
-    pools = []
+    """Sizes of the pool of threads for each block that was handed to it, where there are three processors."""
+    sizes, pool = [], _blocks._pool
 
-    def pool(n_threads):
-        pools.append(n_threads)
-        return ThreadPoolExecutor(n_threads)
+    def told(n_threads):
+        sizes.append(n_threads)
+        return pool(n_threads)
 
-    monkeypatch.setattr(_blocks, "ThreadPoolExecutor", pool)
+    monkeypatch.setattr(_blocks, "_pool", told)
     for module in (_blocks, sampled):
-        monkeypatch.setattr(module, "effective_n_jobs", lambda n_jobs: 3)
-    return pools
+        monkeypatch.setattr(module, "n_processors", lambda: 3)
+    return sizes
 
 
 @backends
@@ -81,11 +80,11 @@ def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):
     expected = by_numpy.at_edges(A, B), by_numpy.times(entries, B)
     assert threads == []
     threaded = by_numba.at_edges(A, B), by_numba.times(entries, B)
-    assert threads == [3, 3]
+    assert threads == [3] * 24  # twelve blocks each
     for module in (_blocks, sampled):
-        monkeypatch.setattr(module, "effective_n_jobs", lambda n_jobs: 1)
+        monkeypatch.setattr(module, "n_processors", lambda: 1)
     alone = by_numba.at_edges(A, B), by_numba.times(entries, B)
-    assert threads == [3, 3]
+    assert len(threads) == 24
     for twin, in_threads, in_one in zip(expected, threaded, alone, strict=True):
         np.testing.assert_array_equal(in_threads, in_one)  # every entry is one thread's
         np.testing.assert_allclose(in_one, twin, rtol=1e-5, atol=100 * np.finfo(dtype).eps)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from threading import Lock, local
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 ENTRIES = 2**22  # entries of a block: 32 MiB in double precision
@@ -44,22 +44,35 @@ def by_rows(A: np.ndarray) -> np.ndarray:
     return out
 
 
+@cache
+def n_processors() -> int:
+    """Threads to work in: the processors that this process may use, but no more than ``OMP_NUM_THREADS``.
+
+    joblib sets that variable in its worker processes, which share the processors.
+    """
+    most = os.environ.get("OMP_NUM_THREADS", "")
+    return min(cpu_count(), int(most)) if most.isdigit() and int(most) else cpu_count()
+
+
 def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bool = False) -> None:
     """Call ``work`` once for each argument (or each tuple of them), in threads where there is more than one.
 
-    For work that releases the GIL. joblib's number of jobs is 1 inside of its own worker processes. ``products`` says
-    that the work makes matrix products: the threads of a product would then fight with ours, so it is given one.
+    For work that releases the GIL. ``products`` says that it makes matrix products: the threads of a product would then
+    fight with ours, so it is given one.
     """
     calls = list(zip(*arguments, strict=True))
-    # A single call is not worth asking for the number of processors, which reads system files.
-    n_threads = effective_n_jobs(-1) if len(calls) > 1 and not hasattr(_thread, "is_ours") else 1
-    if n_threads <= 1:
+    if len(calls) <= 1 or n_processors() == 1 or hasattr(_thread, "is_ours"):
         for call in calls:
             work(*call)
         return
+    futures: list[Future[Any]] = []
     with _one_thread_a_product() if products else nullcontext():
-        futures = [_pool(n_threads).submit(work, *call) for call in calls]
         try:
+            for call in calls:
+                try:
+                    futures.append(_pool(n_processors()).submit(work, *call))
+                except RuntimeError:  # the interpreter is ending and takes no more work for threads
+                    work(*call)
             for future in futures:
                 future.result()
         finally:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
-from condrank._blocks import CACHED, ENTRIES
+from condrank._blocks import CACHED, ENTRIES, n_processors
 from condrank.graph import RelationGraph
 from condrank.observations import Complete, Edges, Factored
 from condrank.settings import Settings
@@ -164,7 +163,7 @@ def _reduced(graph: RelationGraph, settings: Settings, s: Sizes, early: bool) ->
     rotating = 0 if rows.exact else 2 * own * s.square
     ranking = settings.loss == "ranking"
     # A block of 1/D in each thread and, of ranking, the right-hand side's or (not of all at once) their product.
-    threads = min(effective_n_jobs(-1), max(1, s.square // CACHED))
+    threads = min(n_processors(), max(1, s.square // CACHED))
     blocks = own * min(s.square, CACHED) * threads * (2 if ranking else 1)
     solving = own * s.square + max(own * s.square + blocks, (own + size) * s.square * (own > size))
     if early:

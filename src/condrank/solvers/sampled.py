@@ -11,10 +11,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
-from condrank._blocks import by_rows, in_threads
+from condrank._blocks import by_rows, in_threads, n_processors
 
 # Below this many multiplications numba's import costs more than its loops save.
 NUMBA_WORK = 1 << 24
@@ -86,7 +85,7 @@ class SampledProducts:
         if self.n_pairs * width < ALONE:
             loop(0, self.shape[0])
             return
-        n_blocks = 4 * effective_n_jobs(-1)
+        n_blocks = 4 * n_processors()
         shares = np.linspace(0, self.n_pairs, n_blocks + 1)
         bounds = np.unique(np.searchsorted(self.indptr, shares).clip(0, self.shape[0]))
         bounds[0], bounds[-1] = 0, self.shape[0]
