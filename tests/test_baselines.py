@@ -399,6 +399,19 @@ def test_nearest_neighbours_know_the_training_objects_of_a_graph():
     np.testing.assert_allclose(ranker.predict(train), ranker.predict(X[:8]), atol=1e-12)
 
 
+def test_nearest_neighbours_know_training_objects_by_their_ids():
+    rng = np.random.default_rng(15)
+    X, Y = rng.standard_normal((12, 3)), make_labels(12, 12, rng, holes=0.2)
+    graph = RelationGraph(X, Y, ids=[f"n{i}" for i in range(12)])
+    ranker = NearestNeighbours(3, kernel="rbf").fit(graph[:8])
+    # Features that were made anew, as a pipeline does, in another order.
+    some = [3, 10, 0]
+    again = RelationGraph(X[some], Y[np.ix_(some, some)], ids=["n3", "n10", "n0"])
+    np.testing.assert_array_equal(ranker.predict(again), ranker.predict(graph[some]))
+    nameless = RelationGraph(X[some], Y[np.ix_(some, some)])
+    assert not np.allclose(ranker.predict(nameless), ranker.predict(again))
+
+
 def test_nearest_neighbours_of_classes_and_known_zeros():
     rng = np.random.default_rng(15)
     X, labels = rng.standard_normal((9, 2)), rng.integers(0, 3, 9)

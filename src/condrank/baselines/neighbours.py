@@ -40,7 +40,8 @@ class NearestNeighbours(Baseline):
     Notes
     -----
     A query that is a training node is its own nearest neighbour, and its labels count. Objects are training nodes
-    when they are left out, come from the fitted graph (or a subgraph of it) or as the very array that was fitted.
+    when they are left out, come from the fitted graph (or a subgraph of it), have the ids of training nodes, or are
+    the very array that was fitted.
     Weights of edges multiply similarities. Complete or not, one or two domains; classes stay factored.
     Cost: a kernel value for every query and training node; then O(k n_objects) a query.
     """
@@ -137,7 +138,11 @@ class _Neighbourhoods:
 def _places(nodes: Nodes, training: Nodes) -> np.ndarray:
     """Position of each node among the training nodes, -1 where it is not one of them."""
     if nodes.base is not training.base:
-        return np.full(len(nodes), -1)
+        # Encoded or transformed anew: ids tell, where there are any.
+        if nodes.ids is None or training.ids is None:
+            return np.full(len(nodes), -1)
+        known = {one: place for place, one in enumerate(training.ids.tolist())}
+        return np.array([known.get(one, -1) for one in nodes.ids.tolist()], dtype=np.intp)
     place = np.full(training.base.shape[0], -1)
     place[slice(None) if training.index is None else training.index] = np.arange(len(training))
     return place if nodes.index is None else place[nodes.index]
