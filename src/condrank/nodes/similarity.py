@@ -83,14 +83,35 @@ class NodeSimilarity:
         if self._shares_base(nodes) and self._shares_base(others):
             return nodes.kernel_with(others)
         if others is self.nodes:
+            columns = self._columns_by_id(nodes)
+            if columns is not None:
+                return dense(nodes.rows[:, columns])
             _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes", LOADED)
             return dense(nodes.rows)
         if nodes is self.nodes:
             return self._look_up(others, nodes).T
+        if nodes.base is others.base and self._columns_by_id(nodes) is not None:
+            return nodes.kernel_with(others)
         raise ValueError(
             "the kernel between the given nodes is needed, but kernel='precomputed' has only their rows against the "
             f"training nodes; pass subgraphs of one RelationGraph instead (graph[test]){LOADED}"
         )
+
+    def _columns_by_id(self, nodes: Nodes) -> np.ndarray | None:
+        """Columns of the training nodes in another kernel matrix that names its nodes, in whatever order."""
+        names, training = nodes.base_ids, self.nodes.ids
+        if names is None or training is None or nodes.base.shape[0] != nodes.base.shape[1]:
+            return None
+        place = {one: column for column, one in enumerate(names.tolist())}
+        missing = [one for one in training.tolist() if one not in place]
+        if len(missing) == len(training):
+            return None  # names of new nodes: their rows are against the training nodes
+        if missing:
+            raise ValueError(
+                f"the kernel has no column for {len(missing)} of the {len(training)} training nodes, such as "
+                f"{missing[0]!r}: kernel='precomputed' needs its values against all of them"
+            )
+        return np.array([place[one] for one in training.tolist()])
 
     def _shares_base(self, nodes: Nodes) -> bool:
         return same_values(nodes.base, self.nodes.base)

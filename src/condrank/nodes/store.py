@@ -36,6 +36,11 @@ class Nodes:
         return self._ids if self._ids is None or self.index is None else self._ids[self.index]
 
     @property
+    def base_ids(self) -> np.ndarray | None:
+        """Names of all nodes of the base, if they have any."""
+        return self._ids
+
+    @property
     def positions(self) -> np.ndarray:
         """Rows of the base that these nodes are."""
         return np.arange(self.base.shape[0]) if self.index is None else self.index
