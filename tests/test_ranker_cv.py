@@ -348,6 +348,17 @@ def test_bad_parameters(params, message):
         ConditionalRankerCV(**params).fit(X, labels("ordinary"))
 
 
+@pytest.mark.parametrize(("params", "setting"), [({}, 2), ({"pairwise_kernel": "cartesian"}, 1)])
+@pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
+def test_an_incomplete_graph_has_folds_by_default(params, setting, rank_by):
+    Y = holes(labels("ordinary"))
+    found = ConditionalRankerCV([0.1, 1.0, 10.0], rank_by=rank_by, **params).fit(X, Y)
+    cv = SettingSplit(setting, 5, rank_by=rank_by, random_state=0)
+    expected = ConditionalRankerCV([0.1, 1.0, 10.0], cv, rank_by=rank_by, **params).fit(X, Y)
+    assert found.fold_losses_.shape == (5, 3)
+    np.testing.assert_array_equal(found.fold_losses_, expected.fold_losses_)
+
+
 def test_edge_out_of_an_incomplete_graph_is_refused():
     with pytest.raises(ValueError, match=r"use cv=SettingSplit\(setting=1\)"):
         ConditionalRankerCV(cv="leave-edge-out").fit(X, holes(labels("ordinary")))

@@ -14,6 +14,7 @@ from condrank.estimators import ConditionalRanker
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import read_folds
 from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
+from condrank.model_selection.splits import SettingSplit
 from condrank.ranker import NOTHING_TO_RANK, as_graph, warn_of_disagreement
 from condrank.settings import Settings, check_choice, check_numbers, read_settings
 from condrank.solvers.plan import make_plan
@@ -37,12 +38,14 @@ class ConditionalRankerCV(ConditionalRanker):
         What is held out. One row at a time, whose node stays as an object (settings 2 and 3 of two domains; of a
         symmetric or reciprocal relation the column gives the row away, so this says little of new nodes); one node,
         its row and its column (between settings 2 and 4); one edge, with its other direction for relations that have
-        one (setting 1). By default a node for symmetric and reciprocal relations and a row for ordinary ones.
+        one (setting 1). By default, on complete graphs, a node for symmetric and reciprocal relations and a row for
+        ordinary ones; on others five folds of new conditioning nodes (setting 2; of the Cartesian kernel, which knows
+        no new nodes, setting 1).
 
         Or a splitter such as `condrank.model_selection.SettingSplit`; a number of folds of nodes (setting 4); an
         iterable of (training graph, test graph) or of positions of nodes, as scikit-learn's splitters give them.
-        Incomplete graphs and the logistic loss have no shortcut: rows and nodes are then left out by fitting once for
-        each.
+        Incomplete graphs and the logistic loss have no shortcut: asked for by name, rows and nodes are then left out by
+        fitting once for each and every λ.
     gammas : sequence of float, optional
         Kernel widths γ to try beside; one eigendecomposition (a fold) each. By default ``gamma`` alone.
     prior_weights : sequence of float, optional
@@ -219,16 +222,20 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
 
     def _folds(self, graph: RelationGraph, settings: Settings) -> tuple[Any, Iterator[Callable[..., HeldOutPairs]]]:
         """How many steps there will be, None if that is not known, and what each fold holds out."""
-        cv = self.cv
-        if cv is None:
+        cv, closed = self.cv, make_plan(graph, settings).solver == "closed_form"
+        if cv is None and closed:
             cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
+        elif cv is None:
+            setting = 1 if self.pairwise_kernel == "cartesian" else 2
+            n_folds = max(2, min(5, graph.n_edges if setting == 1 else graph.shape[self.rank_by == "incoming"]))
+            cv = SettingSplit(setting, n_folds, rank_by=self.rank_by, random_state=0)
         if not isinstance(cv, str):
             # A number of folds is the same folds each time, as in scikit-learn.
             seed = 0 if self.random_state is None else self.random_state
             pairs, n_folds, _ = read_folds(cv, graph, self, random_state=seed)
             return None if n_folds is None else n_folds + 1, (_fold(*pair) for pair in pairs)
         check_one_out(cv, graph)
-        if make_plan(graph, settings).solver == "closed_form":
+        if closed:
             return 2, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus)])
         if cv == "leave-edge-out":
             raise ValueError(
