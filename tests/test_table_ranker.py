@@ -265,6 +265,8 @@ def test_probabilities_and_plan():
     assert P[0, 1] > 0.5
     assert not hasattr(TableRanker(RANKER), "predict_proba")
     assert TableRanker(RANKER).plan(NODES, EDGES).solver
+    with pytest.raises(ValueError, match="plan needs a ConditionalRanker, got SimilarityRanker"):
+        TableRanker(SimilarityRanker()).plan(NODES, EDGES)
 
 
 def test_is_an_estimator(fitted):

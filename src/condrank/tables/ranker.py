@@ -187,6 +187,8 @@ class TableRanker(BaseEstimator):
         self._check_kernel(options)
         graph = as_graph_of_tables("TableRanker.plan", nodes, edges, options)
         ranker = self._ranker(graph)
+        if not hasattr(ranker, "plan"):
+            raise ValueError(f"plan needs a ConditionalRanker, got {type(ranker).__name__}")
         transformer = self._make_transformer(graph)
         return ranker.plan(graph if transformer is None else transformer.fit(graph).transform(graph))
 
