@@ -197,6 +197,13 @@ def test_given_graphs_and_holdouts():
     assert holdout.setting == 3
 
 
+def test_results_are_shown_as_their_tables():
+    result, both = (ask(ConditionalRanker(), make_graph()) for ask in (cross_validate, cross_validate_settings))
+    assert repr(result) == str(result)
+    assert repr(both) == str(both)
+    assert len(repr(both)) < 500
+
+
 def test_folds_with_nothing_to_rank():
     Y = np.zeros((8, 8))
     Y[:4, :4] = np.arange(16).reshape(4, 4)

@@ -219,6 +219,38 @@ def test_numba_is_optional(monkeypatch, rng):
     np.testing.assert_array_equal(comparable, [naive.pair_counts(y, h)[1] for y, h in zip(Y, H, strict=True)])
 
 
+@pytest.mark.parametrize("relevant", [0.1, np.float64(0.1)])
+def test_relevant_is_compared_in_the_type_of_the_relevances(relevant):
+    y, h = np.array([0.1, 0.2, 0.05], dtype=np.float32), [1, 2, 3]  # 0.1 in single precision is above 0.1 in double
+    assert metrics.auc(y, h, relevant=relevant) == 0.5
+    assert metrics.precision_at_k(y, h, k=3, relevant=relevant) == pytest.approx(1 / 3)
+    assert metrics.average_precision(y, h, relevant=relevant) == 0.5
+    assert metrics.mean_reciprocal_rank(y[::2], h[::2], None, relevant=relevant).tolist() == pytest.approx(
+        [nan], nan_ok=True
+    )
+    large = [2**60, 2**60 + 1]
+    assert metrics.precision_at_k(large, [2, 1], k=2, relevant=2**60) == 0.5
+    assert metrics.auc(large, [2, 1], relevant=2**60) == 0
+
+
+@pytest.mark.parametrize("name", ["mean_reciprocal_rank", "average_precision", "precision_at_k"])
+def test_relevant_objects_alone_are_warned_of(name, rng):
+    measure, ratings, h = metrics.MEASURES[name], rng.integers(1, 6, (4, 9)), rng.standard_normal((4, 9))
+    holes = ratings.astype(np.float32)
+    holes[1:, ::2] = nan  # left out, so that they are no objects that are not relevant
+    for Y in (ratings, holes, holes[0]):
+        with pytest.warns(
+            UserWarning, match=f"above relevant=0, so that {name} is 1 whatever the scores; set"
+        ) as record:
+            assert measure(Y, h if Y.ndim == 2 else h[0]) == 1
+        assert [one.filename for one in record] == [__file__]
+    with catch_warnings():
+        simplefilter("error")
+        measure(ratings, h, relevant=3)
+        measure(np.nan_to_num(holes), h)
+        assert (measure(ratings, h, average=None) == 1).all()
+
+
 def test_input_is_left_alone(rng):
     Y, H = rng.standard_normal((2, 4, 9)) ** 2
     Y[0, 0], Y[:, 1] = nan, 0

@@ -1,6 +1,7 @@
 """Rankings: the top objects of each conditioning node against a full sort of all scores."""
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -220,6 +221,13 @@ def test_to_frame():
     bare = ConditionalRanker(alpha=0.1).fit(X, Y).rank(NEW[:2], top=3)
     assert bare.to_frame()["query"].tolist() == [0, 0, 0, 1, 1, 1]
     assert bare.to_frame()["object"].tolist() == bare.indices.ravel().tolist()
+
+
+def test_to_frame_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    ranking = Ranking(np.array([[0, 1]]), np.array([[2.0, 1.0]]))
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install 'condrank\[frames\]'"):
+        ranking.to_frame()
 
 
 def test_text():

@@ -157,7 +157,9 @@ def test_health_tells_the_model(client):
     kinds = {"x": "numeric", "born": "date", "kind": "categorical"}
     assert found["model"]["columns"] == {"queries": kinds, "objects": kinds}
     assert (found["model"]["queries"], found["model"]["objects"]) == (N, N)
-    assert re.fullmatch("[0-9a-f]{64}", found["model"]["fingerprint"])
+    # That of a report is of the ranker alone, and so has another name.
+    assert re.fullmatch("[0-9a-f]{64}", found["model"]["file_fingerprint"])
+    assert "fingerprint" not in found["model"]
 
 
 def test_metrics_count_requests_by_route_and_status(folder):
@@ -228,7 +230,7 @@ INVALID = {
     "a text for a number": ({"queries": [{**NEW, "x": "much"}]}, "queries.0: column 'x' must be a number"),
     "a missing value": (
         {"queries": [{**NEW, "x": None}]},
-        "queries.0: column 'x' must be a text, a finite number or a boolean, got null",
+        "queries.0: column 'x' has no value (null); give a text, a finite number or a boolean",
     ),
     "no date": ({"queries": [{**NEW, "born": "late"}]}, "queries.0: column 'born'"),
     "a huge whole number": ({"queries": [{**NEW, "x": 10**400}]}, "queries.0"),
@@ -268,6 +270,29 @@ def test_other_refusals(client):
         yield from [b"x" * 10_000] * 3  # without a told length
 
     refused(client.post("/rank", content=parts(), headers=JSON), 413, "body_too_large")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/rank/Node 1?k=2&top=3", "parameter 'top' is not known here; there are k, exclude_self"),
+        ("/rank/nobody?top=x", "parameter 'top' is not known here"),
+        ("/nodes?k=3", "parameter 'k' is not known here; there are prefix, start, limit, role"),
+        ("/nodes/Node 1?k=3", "there are role"),
+        ("/health?verbose=1", "parameter 'verbose' is not known here; there are none"),
+        ("/metrics?name=x", "there are none"),
+        ("/?q=1", "there are none"),
+    ],
+)
+def test_unknown_parameters_of_an_address_are_refused(client, path, told):
+    assert told in refused(client.get(path), 422, "invalid")
+    known = client.get(path.partition("?")[0])
+    assert known.status_code == (404 if "nobody" in path else 200)
+
+
+def test_a_body_is_no_address(client):
+    answer = client.post("/rank?k=3", json={"queries": ["Node 1"]})
+    assert "parameter 'k' is not known here; there are none" in refused(answer, 422, "invalid")
 
 
 def test_scores_that_overflow_are_refused(client, tmp_path):
@@ -381,9 +406,11 @@ def test_a_request_ends_with_the_model_that_it_began_with(ranker, tmp_path):
         assert holder.reload()
         go.set()
         asking.join()
-        assert found[0]["model"] == old.fingerprint
+        assert found[0]["model"] == old.file_fingerprint
         same(pairs_of(found[0]["rankings"][0]["ranking"]), expected_of(ranker.rank(["Node 1"])))
-        assert client.post("/rank", json=asked).json()["model"] == holder.current.fingerprint != old.fingerprint
+        assert (
+            client.post("/rank", json=asked).json()["model"] == holder.current.file_fingerprint != old.file_fingerprint
+        )
 
 
 def test_a_failure_of_the_service_has_the_same_form(folder, monkeypatch):
@@ -402,12 +429,12 @@ def test_a_new_model_is_taken_up_and_a_broken_one_is_not(ranker, tmp_path):
     token = {"Authorization": "Bearer t"}
     with TestClient(create_app(holder, token="t"), headers=token) as client:
         before = client.get("/rank/Node 1").json()
-        first, old = client.get("/health").json()["model"]["fingerprint"], holder.current
+        first, old = client.get("/health").json()["model"]["file_fingerprint"], holder.current
         assert not holder.changed()
         other = TableRanker(ConditionalRanker("reciprocal", alpha=1e4)).fit(NODES, EDGES)
         other.save(tmp_path)
         assert holder.changed()
-        second = client.post("/reload").json()["model"]["fingerprint"]
+        second = client.post("/reload").json()["model"]["file_fingerprint"]
         assert second != first
         assert not holder.changed()
         after = client.get("/rank/Node 1").json()
@@ -421,7 +448,7 @@ def test_a_new_model_is_taken_up_and_a_broken_one_is_not(ranker, tmp_path):
             message = refused(client.post("/reload"), 409, "reload_failed")
             assert str(tmp_path) not in message
             health = client.get("/health").json()
-            assert health["model"]["fingerprint"] == second
+            assert health["model"]["file_fingerprint"] == second
             assert "model.safetensors" in health["reload_error"]
             assert client.get("/rank/Node 1").json() == after
         file.unlink()
@@ -541,7 +568,7 @@ def test_the_command_serves_reloads_and_ends(ranker, tmp_path):
             assert httpx.get(f"{address}nodes").status_code == 401
 
             def mark():
-                return client.get("/health").json()["model"]["fingerprint"]
+                return client.get("/health").json()["model"]["file_fingerprint"]
 
             def failures():
                 return "condrank_model_load_failures_total 1" in client.get("/metrics").text

@@ -402,7 +402,9 @@ def test_bad_parameters(make, message):
         (SettingSplit(4, 3, groups={"a": 1}), "needs nodes with ids"),
         (SettingSplit(4, 3, groups=[None, *GROUPS[1:]]), "groups must not be None or NaN, 1 are, .* of node 0"),
         (SettingSplit(4, 3, stratify=[0.0, np.nan] * 6), "stratify must not be None or NaN, 6 are, .* of node 1"),
+        (SettingSplit(4, 3, groups=["a", "b", "c", np.nan] * 3), "groups must not be None or NaN, 3 are, .* of node 3"),
         (SettingSplit(4, 3, groups=np.array([1, "a"] * 6, dtype=object)), "groups must be of one type"),
+        (SettingSplit(4, 2, stratify=[1, "1"] * 6), "stratify must be of one type"),
         (SettingSplit(1, 200), "n_splits=200 needs at least 200 observed pairs, got 144"),
         (SettingShuffleSplit(4, test_size=12), "test_size=12"),
     ],
@@ -410,6 +412,33 @@ def test_bad_parameters(make, message):
 def test_graphs_that_do_not_fit(splitter, message):
     with pytest.raises(ValueError, match=message):
         next(splitter.split(make_graph()))
+
+
+@pytest.mark.parametrize("as_dict", [False, True])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["a", "a", "b", "b", "c", np.nan], "groups must not be None or NaN, 1 are, the first is that of node 5"),
+        (["1", "1", 1, 1, "2", "2"], "groups must be of one type"),
+    ],
+)
+def test_numpy_does_not_make_strings_of_groups(given, message, as_dict):
+    ids = list("uvwxyz")
+    graph = RelationGraph(np.eye(6), np.arange(36.0).reshape(6, 6), ids=ids)
+    groups = dict(zip(ids, given, strict=True)) if as_dict else given
+    with pytest.raises(ValueError, match=message):
+        SettingSplit(4, 2, groups=groups).split(graph)
+
+
+def test_missing_groups_of_pandas():
+    pd = pytest.importorskip("pandas")
+    ids = list("uvwxyz")
+    graph = RelationGraph(np.eye(6), np.arange(36.0).reshape(6, 6), ids=ids)
+    column = pd.Series(["a", "a", "b", "b", "c", None], dtype="string", index=ids)
+    for groups in (column, column.to_dict(), column.astype(object)):
+        with pytest.raises(ValueError, match="groups must not be None or NaN, 1 are, the first is that of node 5"):
+            SettingSplit(4, 2, groups=groups).split(graph)
+    assert len(list(SettingSplit(4, 2, groups=column.fillna("d")).split(graph))) == 2
 
 
 def test_folds_without_edges_and_other_bad_graphs():

@@ -46,8 +46,10 @@ class Ranking:
 
     def to_frame(self) -> Any:
         """A pandas table with one row per conditioning node and place: query, rank, object, score."""
-        import pandas as pd
-
+        try:
+            import pandas as pd
+        except ModuleNotFoundError:
+            raise ImportError("to_frame needs pandas: pip install 'condrank[frames]'") from None
         n_queries, top = self.indices.shape
         queries = np.arange(n_queries) if self.query_ids is None else self.query_ids
         objects = self.indices if self.ids is None else self.ids

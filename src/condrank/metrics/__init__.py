@@ -14,6 +14,9 @@ objects, computed exactly (for the measures of pairs: a pair tied in score count
 - ``None`` gives one value per query, NaN where it is not defined.
 
 Without any query for which it is defined, an average is NaN, with an ``UndefinedMetricWarning``.
+
+``relevant`` is compared in the type of ``Y_true``. Where every observed relevance is above it, as ratings from 1 to 5
+are above 0, reciprocal rank and precisions are 1 whatever the scores, and their average comes with a ``UserWarning``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
-from condrank.metrics.inversions import row_blocks
+from condrank.metrics.inversions import above, row_blocks
 
 Average = Literal["micro", "macro"] | None
 Floats = NDArray[np.float64]
@@ -30,6 +30,19 @@ def macro(values: Floats, average: Average, name: str, stacklevel: int = 3) -> A
     message = f"{name} is not defined for any of the {len(values)} queries; the average is set to NaN"
     warnings.warn(message, UndefinedMetricWarning, stacklevel=stacklevel)
     return float("nan")
+
+
+def warn_if_all_relevant(relevance: NDArray[Any], relevant: float, average: Average, name: str) -> None:
+    """Warn where an average of relevant objects says nothing of the scores, as there are no others."""
+    if average is None or relevance.size == 0 or not above(np.fmin.reduce(relevance, axis=None), relevant):
+        return
+    warnings.warn(
+        f"every observed relevance is above relevant={relevant:g}, so that {name} is 1 whatever the scores; set "
+        "relevant= to the highest value that is not relevant, or Y_true to 0, not NaN, where unobserved means not "
+        "relevant",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 def check_average(average: object, *, micro: bool) -> None:

@@ -93,7 +93,7 @@ class Levels:
         self.kernels = kernels
         y, unobserved = relevance, np.isnan(relevance)
         if threshold is not None:
-            y = (y > threshold).astype(np.float32)
+            y = above(y, threshold).astype(np.float32)
         y = np.ascontiguousarray(mark_unobserved(y, unobserved, np.inf))
         few = _few_levels(y)
         self.levels, self.comparable = few[:2] if few is not None else _levels(y, kernels)
@@ -114,6 +114,11 @@ class Levels:
             return _count_few(met, fresh, self.n_few)
         permutation, tied = _permutation(met, fresh)
         return 2 * _inversions(permutation) + tied
+
+
+def above(relevance: Any, relevant: float) -> Any:
+    """Which relevances are above a level, compared in their own type: 0.1 is not above 0.1 in single precision."""
+    return relevance > (float(relevant) if relevance.dtype.kind == "f" else relevant)
 
 
 def mark_unobserved(values: NDArray[Any], unobserved: NDArray[np.bool_], mark: float) -> NDArray[Any]:

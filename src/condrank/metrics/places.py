@@ -7,7 +7,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from condrank.metrics.checking import Average, check_average, check_k, macro, ratio, validated
+from condrank.metrics.checking import (
+    Average,
+    check_average,
+    check_k,
+    macro,
+    ratio,
+    validated,
+    warn_if_all_relevant,
+)
+from condrank.metrics.inversions import above
 from condrank.metrics.ranked import ranked_blocks
 
 
@@ -45,8 +54,8 @@ def ndcg(
         discount[k:] = 0
     values = np.full(len(relevance), np.nan)
     for rows, ranked in ranked_blocks(relevance, scores):
-        gains = np.exp2(ranked.relevance) - 1 if gain == "exponential" else ranked.relevance
-        gains = np.where(ranked.observed, gains, 0.0)
+        gains = ranked.relevance.astype(np.float64)
+        gains = np.where(ranked.observed, np.exp2(gains) - 1 if gain == "exponential" else gains, 0.0)
         ideal = np.sort(gains, axis=1)[:, ::-1] @ discount
         values[rows] = ratio(ranked.expected_sum(gains, discount), ideal)
     return macro(values, average, "ndcg")
@@ -66,10 +75,11 @@ def mean_reciprocal_rank(
     """
     check_average(average, micro=False)
     relevance, scores = validated(Y_true, Y_score)
+    warn_if_all_relevant(relevance, relevant, average, "mean_reciprocal_rank")
     rank = 1.0 + np.arange(relevance.shape[1])
     values = np.full(len(relevance), np.nan)
     for rows, ranked in ranked_blocks(relevance, scores):
-        hit = ranked.relevance > relevant
+        hit = above(ranked.relevance, relevant)
         _, inside = ranked.hits(hit)
         # Drawing the tied objects one by one, the next is no hit with this chance as long as none was drawn.
         left = ranked.end - np.arange(hit.shape[1])
@@ -94,10 +104,11 @@ def average_precision(
     """
     check_average(average, micro=False)
     relevance, scores = validated(Y_true, Y_score)
+    warn_if_all_relevant(relevance, relevant, average, "average_precision")
     position = np.arange(relevance.shape[1])
     values = np.full(len(relevance), np.nan)
     for rows, ranked in ranked_blocks(relevance, scores):
-        hit = ranked.relevance > relevant
+        hit = above(ranked.relevance, relevant)
         before, inside = ranked.hits(hit)
         # A relevant object at this position: so many of the tied objects ahead of it are relevant on average.
         size = ranked.end - ranked.start
@@ -122,10 +133,11 @@ def precision_at_k(
     check_average(average, micro=False)
     check_k(k)
     relevance, scores = validated(Y_true, Y_score)
+    warn_if_all_relevant(relevance, relevant, average, "precision_at_k")
     first = (np.arange(relevance.shape[1]) < k).astype(np.float64)
     values = np.full(len(relevance), np.nan)
     for rows, ranked in ranked_blocks(relevance, scores):
-        hit = ranked.relevance > relevant
+        hit = above(ranked.relevance, relevant)
         taken = np.minimum(k, np.count_nonzero(ranked.observed, axis=1))
         values[rows] = ratio(ranked.expected_sum(hit, first), np.where(hit.any(axis=1), taken, 0))
     return macro(values, average, "precision_at_k")

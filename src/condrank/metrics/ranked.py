@@ -17,7 +17,7 @@ from condrank.metrics.inversions import changes, mark_unobserved, row_blocks, ti
 class Ranked(NamedTuple):
     """A block of rows, best object first, unobserved ones last; [start, end) is the run of ties of a position."""
 
-    relevance: NDArray[np.float64]
+    relevance: NDArray[Any]
     observed: NDArray[np.bool_]
     start: NDArray[np.intp]
     end: NDArray[np.intp]
@@ -41,7 +41,7 @@ def ranked_blocks(relevance: NDArray[Any], scores: NDArray[Any]) -> Iterator[tup
     if relevance.shape[1] == 0:
         return
     for rows in row_blocks(relevance.shape):
-        y = relevance[rows].astype(np.float64)
+        y = relevance[rows]
         h = mark_unobserved(scores[rows], np.isnan(y), -np.inf)
         order = np.argsort(h, axis=1)[:, ::-1]
         y = np.take_along_axis(y, order, axis=1)

@@ -193,7 +193,7 @@ def per_node(values: Any, nodes: Nodes, name: str) -> np.ndarray | None:
     if values is None:
         return None
     given = _by_id(values, nodes, name) if isinstance(values, Mapping) else _by_position(values, nodes, name)
-    missing = [i for i, one in enumerate(given.tolist()) if one is None or one != one]
+    missing = [i for i, one in enumerate(given.tolist()) if _is_missing(one)]
     if missing:
         raise ValueError(f"{name} must not be None or NaN, {len(missing)} are, the first is that of node {missing[0]}")
     try:
@@ -209,7 +209,7 @@ def _by_id(values: Mapping[Any, Any], nodes: Nodes, name: str) -> np.ndarray:
     absent = [one for one in ids if one not in values]
     if absent:
         raise ValueError(f"{name} must have every node's id, {len(absent)} are missing, the first is {absent[0]!r}")
-    given = np.asarray([values[one] for one in ids])
+    given = _as_array([values[one] for one in ids])
     if given.ndim != 1:
         raise ValueError(f"{name} must have one number or string for each id, got arrays of shape {given.shape[1:]}")
     return given
@@ -217,7 +217,7 @@ def _by_id(values: Mapping[Any, Any], nodes: Nodes, name: str) -> np.ndarray:
 
 def _by_position(values: Any, nodes: Nodes, name: str) -> np.ndarray:
     """Entries of an array that is as long as the graph, or as the one that the graph is a subset of."""
-    given, n_base, positions = np.asarray(values), nodes.base.shape[0], nodes.positions
+    given, n_base, positions = _as_array(values), nodes.base.shape[0], nodes.positions
     if given.shape == (n_base,):
         if len(nodes) == n_base and (np.diff(positions) <= 0).any():
             raise ValueError(
@@ -232,6 +232,16 @@ def _by_position(values: Any, nodes: Nodes, name: str) -> np.ndarray:
             "cross-validation give a dict from id to value, or an array for the graph that all subsets are taken from"
         )
     return given
+
+
+def _as_array(values: Any) -> np.ndarray:
+    """As NumPy reads them, but of objects where it would write what is no string, NaN or a number, as one."""
+    given = np.asarray(values)
+    return np.asarray(values, dtype=object) if given.dtype.kind in "US" and given is not values else given
+
+
+def _is_missing(one: Any) -> bool:
+    return one is None or type(one).__name__ == "NAType" or one != one
 
 
 def with_edges(graphs: Iterator[Graphs]) -> Iterator[Graphs]:

@@ -58,6 +58,9 @@ class CrossValidation:
     def __str__(self) -> str:
         return _table(("setting", "measure", "mean", "± error", "folds", "fit s", "score s"), self._lines())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _lines(self) -> list[tuple[str, ...]]:
         times = f"{self.fit_times.sum():.3g}", f"{self.score_times.sum():.3g}"
         setting = "-" if self.setting is None else str(self.setting)
@@ -91,6 +94,9 @@ class SettingsComparison:
     def __str__(self) -> str:
         lines = [line for result in self.results.values() for line in result._lines()]
         return _table(("setting", "measure", "mean", "± error", "folds", "fit s", "score s"), lines)
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _table(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:

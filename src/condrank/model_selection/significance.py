@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from condrank.graph import RelationGraph
+from condrank.metrics import MEASURES
 from condrank.model_selection._splitter import SETTINGS, check_graph
 from condrank.model_selection.folds import rank_by_of, read_folds, ties_directions
 from condrank.model_selection.results import CrossValidation
@@ -20,10 +21,13 @@ from condrank.settings import check_choice, check_count, check_number
 class Comparison:
     """Mean difference of two rankers' losses over conditioning nodes, the first minus the second.
 
+    Every conditioning node counts the same here. The rank loss that `cross_validate` shows pools the pairs of all
+    nodes of a fold, so that its difference can be another one.
+
     Attributes
     ----------
     difference : float
-        Mean of loss_a - loss_b; negative when the first loses less.
+        Mean of loss_a - loss_b; negative when the first loses less (or, of a measure, has the lower values).
     low, high : float
         Bootstrap interval of the mean difference.
     p_value : float
@@ -33,6 +37,10 @@ class Comparison:
         Conditioning nodes compared.
     confidence : float
         Level of the interval.
+    measure : str
+        What was compared: the measure, or "loss".
+    mean_a, mean_b : float
+        Its means over these conditioning nodes.
     """
 
     difference: float
@@ -41,11 +49,15 @@ class Comparison:
     p_value: float
     n_queries: int
     confidence: float
+    measure: str
+    mean_a: float
+    mean_b: float
 
     def __str__(self) -> str:
         return (
-            f"difference {self.difference:+.4f}, {self.confidence:.0%} interval {self.low:+.4f} to {self.high:+.4f}, "
-            f"p = {self.p_value:.3g} ({self.n_queries} conditioning nodes)"
+            f"{self.measure}, mean over {self.n_queries} conditioning nodes: A {self.mean_a:.4f}, B {self.mean_b:.4f}, "
+            f"A - B = {self.difference:+.4f}, {self.confidence:.0%} interval {self.low:+.4f} to {self.high:+.4f}, "
+            f"p = {self.p_value:.3g}{_direction(self.measure)}"
         )
 
 
@@ -71,7 +83,7 @@ def compare(
         `cross_validate` gave for two rankers on the same folds: values of a node that several folds tested are
         averaged first.
     measure : str, optional
-        Which measure of the two cross-validations; their first by default.
+        Which measure of the two cross-validations, their first by default; or what losses given as arrays are of.
     confidence : float
         Level of the interval.
     n_resamples : int
@@ -92,13 +104,17 @@ def compare(
     if isinstance(loss_a, CrossValidation) != isinstance(loss_b, CrossValidation):
         raise ValueError("loss_a and loss_b must both be losses, or both results of cross_validate")
     if isinstance(loss_a, CrossValidation):
-        difference = _of_results(loss_a, loss_b, measure)
+        name = next(iter(loss_a.scores)) if measure is None else measure
+        a, b = _of_results(loss_a, loss_b, name)
     else:
+        name = "loss" if measure is None else measure
         a, b = np.asarray(loss_a, dtype=np.float64), np.asarray(loss_b, dtype=np.float64)
         if a.ndim != 1 or a.shape != b.shape:
             raise ValueError(f"loss_a and loss_b must have one loss a query, aligned, got {a.shape} and {b.shape}")
-        difference = _difference(a, b)
-    difference = difference[~np.isnan(difference)]
+        _check_finite(a, b)
+    defined = ~np.isnan(a - b)
+    a, b = a[defined], b[defined]
+    difference = a - b
     if len(difference) < 2:
         raise ValueError(f"a comparison needs at least two queries with both losses, got {len(difference)}")
     mean = float(difference.mean())
@@ -115,7 +131,8 @@ def compare(
         vectorized=True,
         rng=_generator(random_state),
     )
-    return Comparison(mean, low, high, float(test.pvalue), len(difference), level)
+    means = float(a.mean()), float(b.mean())
+    return Comparison(mean, low, high, float(test.pvalue), len(difference), level, name, *means)
 
 
 def compare_rankers(
@@ -146,29 +163,40 @@ def compare_rankers(
     return compare(*(measure_folds(one, folds, measures, n_jobs) for one in rankers), **options)
 
 
-def _of_results(a: CrossValidation, b: CrossValidation, measure: str | None) -> np.ndarray:
-    name = next(iter(a.scores)) if measure is None else measure
+def _of_results(a: CrossValidation, b: CrossValidation, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Values of both for each conditioning node, means over the folds that tested it."""
     if name not in a.scores or name not in b.scores:
         raise ValueError(f"measure {name!r} must be in both results, they have {list(a.scores)} and {list(b.scores)}")
     if not np.array_equal(a.fold_keys, b.fold_keys):
         raise ValueError(
             "the two results are of different folds: cross-validate both with the same cv, its random_state an int"
         )
-    difference = _difference(a.queries[name], b.queries[name])
-    defined = ~np.isnan(difference)
+    values = a.queries[name], b.queries[name]
+    _check_finite(*values)
+    defined = ~np.isnan(values[0] - values[1])
     if not defined.any():
         raise ValueError(f"measure {name!r} has no values for single queries: it must take average=None")
-    _, query = np.unique(a.queries["query"][defined], return_inverse=True)
-    return np.bincount(query, weights=difference[defined]) / np.bincount(query)
+    # Ids may be of several types, which have no order.
+    ids = a.queries["query"][defined].tolist()
+    number = {one: i for i, one in enumerate(dict.fromkeys(ids))}
+    query = np.array([number[one] for one in ids])
+    of_a, of_b = (np.bincount(query, weights=one[defined]) / np.bincount(query) for one in values)
+    return of_a, of_b
 
 
-def _difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _check_finite(a: np.ndarray, b: np.ndarray) -> None:
     for name, losses in (("loss_a", a), ("loss_b", b)):
         if np.isinf(losses).any():
             raise ValueError(
                 f"{name} must be finite, or NaN where not defined; that of query {np.argmax(np.isinf(losses))} is not"
             )
-    return a - b
+
+
+def _direction(measure: str) -> str:
+    """Which way is better, as far as that is known of a measure's name."""
+    if measure in ("loss", "rank_loss"):
+        return "; lower is better"
+    return "; higher is better" if measure in MEASURES else ""
 
 
 def _interval(difference: np.ndarray, level: float, n_resamples: int, random_state: Any) -> tuple[float, float]:

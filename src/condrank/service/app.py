@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Path, Query, Response
+from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 
@@ -74,6 +74,7 @@ def create_app(
         docs_url=None,  # its pages load scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
+        dependencies=[Depends(_refuse_unknown)],
         responses=documented(401, 403, 413, 422),
     )
     app.add_middleware(Guard, limits=limits, metrics=metrics, token=token, hosts=hosts)
@@ -95,7 +96,7 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         model = holder.current
         given = (asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self)
         answers = await work.run(model.rank, *given)
-        return RankAnswer(model=model.fingerprint, rankings=[_ranked(one) for one in answers])
+        return RankAnswer(model=model.file_fingerprint, rankings=[_ranked(one) for one in answers])
 
     @app.get(
         "/rank/{id:path}",
@@ -117,7 +118,7 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         _bound("pairs", len(asked.pairs), limits.pairs)
         model, pairs = holder.current, asked.pairs
         scores = await work.run(model.score, [one.query for one in pairs], [one.object for one in pairs])
-        return ScoreAnswer(model=model.fingerprint, scores=scores)
+        return ScoreAnswer(model=model.file_fingerprint, scores=scores)
 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, a page at a time, perhaps by their first letters")
     async def nodes(
@@ -180,6 +181,14 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
     @app.get("/", include_in_schema=False)
     async def explorer() -> Response:
         return HTMLResponse(page, headers=page_headers(page))
+
+
+async def _refuse_unknown(request: Request) -> None:
+    """Refuse parameters of an address that its route does not have, as those of a body are."""
+    known = [one.alias for one in request.scope["route"].dependant.query_params]
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        raise Refusal(422, f"parameter {unknown!r:.60} is not known here; there are {', '.join(known) or 'none'}")
 
 
 def _bound(name: str, given: int, most: int) -> None:

@@ -38,6 +38,8 @@ def check_node(given: Any) -> Any:
             return given
         raise wrong(f"expected {ID} or an object of columns, got {_shown(given)}")
     for name, value in given.items():
+        if value is None:
+            raise wrong(f"column {name!r:.60} has no value (null); give a text, a finite number or a boolean")
         if not _is_text(name) or not (isinstance(value, bool) or _is_id(value)):
             raise wrong(f"column {name!r:.60} must be a text, a finite number or a boolean, got {_shown(value)}")
     return given

@@ -61,7 +61,7 @@ class ModelHolder:
                 return False
             self.current, self.loaded_at, self.error = model, time.time(), None
             self.loads += 1
-            log.info("serving model %.12s", model.fingerprint)
+            log.info("serving model %.12s", model.file_fingerprint)
             return True
 
     def _signature(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""A loaded model as the service uses it: ids as JSON has them, an index of its objects, a fingerprint."""
+"""A loaded model as the service uses it: ids as JSON has them, an index of its objects, its file's fingerprint."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class ServedModel:
         The model.
     kind : {"exact", "approximate"}
         Of the index of its objects.
-    fingerprint : str
-        What tells it from other models.
+    file_fingerprint : str
+        What tells its file from others.
     """
 
-    def __init__(self, ranker: TableRanker, kind: str = "exact", fingerprint: str = ""):
-        self.ranker, self.fingerprint = ranker, fingerprint
+    def __init__(self, ranker: TableRanker, kind: str = "exact", file_fingerprint: str = ""):
+        self.ranker, self.file_fingerprint = ranker, file_fingerprint
         self.sides: dict[str, KnownNodes] = {"queries": ranker._queries, "objects": ranker._objects}
         self.is_one_domain = ranker._queries is ranker._objects
         nodes, _ = ranker._read_objects(None)
@@ -64,7 +64,7 @@ class ServedModel:
     @classmethod
     def load(cls, path: Any, kind: str = "exact") -> ServedModel:
         """The model of a file or folder; a ValueError or OSError tells why there is none."""
-        mark = fingerprint(path)
+        mark = file_fingerprint(path)
         return cls(TableRanker.load(path), kind, mark)
 
     def __len__(self) -> int:
@@ -147,7 +147,7 @@ class ServedModel:
         ranker = self.ranker.ranker_
         encoders = {role: side.encoder for role, side in self.sides.items()}
         return {
-            "fingerprint": self.fingerprint,
+            "file_fingerprint": self.file_fingerprint,
             "queries": len(self._ids["queries"]),
             "objects": len(self),
             "one_domain": self.is_one_domain,
@@ -231,7 +231,7 @@ class ServedModel:
         return np.unique(places[places >= 0])
 
 
-def fingerprint(path: Any) -> str:
+def file_fingerprint(path: Any) -> str:
     """SHA-256 of a model file's header, which has the checksums of all that the file holds."""
     with model_file(path).open("rb") as file:
         start = file.read(8)

@@ -63,7 +63,7 @@ class Ranked(BaseModel):
 class RankAnswer(BaseModel):
     """A ranking for each conditioning node, in their order."""
 
-    model: Annotated[str, Field(description="Fingerprint of the model that answered.")]
+    model: Annotated[str, Field(description="Fingerprint of the file of the model that answered.")]
     rankings: list[Ranked]
 
 
@@ -83,7 +83,7 @@ class ScoreRequest(Strict):
 class ScoreAnswer(BaseModel):
     """A score for each pair, in their order; higher is better, for the logistic loss log-odds."""
 
-    model: str
+    model: Annotated[str, Field(description="Fingerprint of the file of the model that answered.")]
     scores: list[float]
 
 
@@ -105,7 +105,9 @@ class NodeAnswer(BaseModel):
 class ModelAnswer(BaseModel):
     """What there is to know of a model."""
 
-    fingerprint: str
+    file_fingerprint: Annotated[
+        str, Field(description="Of the saved file, nodes and all; that of a report is of the ranker alone.")
+    ]
     queries: Annotated[int, Field(description="Conditioning nodes that are known by id.")]
     objects: int
     one_domain: bool
