@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from condrank import ConditionalRanker, RelationGraph
+from condrank import ConditionalRanker, RelationGraph, TableRanker
 from reference import naive_complete, naive_observed
 
 RNG = np.random.default_rng(5)
@@ -107,6 +107,21 @@ def test_a_pickled_cartesian_model_knows_its_nodes():
     ranker = ConditionalRanker(kernel="rbf", pairwise_kernel="cartesian").fit(X, holes)
     again = pickle.loads(pickle.dumps(ranker))
     np.testing.assert_array_equal(again.predict(X.copy()), ranker.predict(X))
+
+
+@pytest.mark.parametrize("prior", [None, "similarity"])
+def test_the_cartesian_kernel_knows_some_of_its_nodes(prior):
+    holes = np.where(RNG.random((12, 12)) < 0.5, Y, np.nan)
+    graph = RelationGraph(X, holes, ids=[f"n{i}" for i in range(12)])
+    ranker = ConditionalRanker(kernel="rbf", pairwise_kernel="cartesian", prior=prior)
+    everything, some = ranker.fit(graph).predict(graph), [7, 2]
+    np.testing.assert_array_equal(ranker.predict(graph[some]), everything[np.ix_(some, some)])
+    table = TableRanker(ranker).fit(graph)
+    np.testing.assert_array_equal(table.predict(["n7", "n2"], ["n1"]), everything[some][:, [1]])
+    best = np.argsort(-np.delete(everything[7], 7), kind="stable")[:3]
+    assert table.rank("n7", top=3).ids.tolist() == [[f"n{j + (j >= 7)}" for j in best]]
+    with pytest.raises(ValueError, match="nodes other than the training nodes"):
+        ranker.predict(X[:2] + 1)
 
 
 def test_rankings_of_no_one_are_empty():

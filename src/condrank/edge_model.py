@@ -12,7 +12,7 @@ from condrank._blocks import row_blocks
 from condrank.model import as_probabilities
 from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
-from condrank.solvers.edge_kernels import EdgeKernel
+from condrank.solvers.edge_kernels import NEW_NODES, EdgeKernel
 from condrank.solvers.kronecker import KroneckerEdges
 
 
@@ -42,12 +42,15 @@ class EdgeModel:
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        if self.kernel.known_only:
+            yield slice(0, self.rows.n_nodes if queries is None else len(queries)), self._known(queries, objects)
+            return
         known_queries = queries is None or self.rows.is_training(queries)
         known_objects = objects is None or self.cols.is_training(objects)
         K_objects = None if objects is None or known_objects else self.cols.similarity(objects, None)
         n_queries = self.rows.n_nodes if queries is None else len(queries)
         n_objects = self.cols.n_nodes if objects is None else len(objects)
-        # Training nodes have no kernel rows to cut: the Cartesian kernel knows them by their place only.
+        # Training nodes have no kernel rows to cut.
         step = n_queries * n_objects if known_queries else None
         for block in row_blocks(n_queries, n_objects, *([] if step is None else [step])):
             part = queries if queries is None or known_queries else queries.block(block)
@@ -58,6 +61,17 @@ class EdgeModel:
             if self.offset and not self.logistic:
                 scores += self.offset
             yield block, scores
+
+    def _known(self, queries: Nodes | None, objects: Nodes | None) -> np.ndarray:
+        """Scores of training nodes, which the Cartesian kernel knows by their place only."""
+        places = [
+            np.arange(side.n_nodes) if given is None else side.places(given)
+            for side, given in ((self.rows, queries), (self.cols, objects))
+        ]
+        if any((place < 0).any() for place in places):
+            raise ValueError(NEW_NODES)
+        scores = self.kernel.predict(self.W)[np.ix_(*places)] + self.offset
+        return scores + self.prior_weight * self.cols.similarity(queries, objects) if self.prior_weight else scores
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
         """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""

@@ -12,6 +12,7 @@ from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.exact import ExactKernel
 from condrank.nodes.features import ExplicitFeatures
 from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.similarity import refuse_kernel_values
 from condrank.nodes.store import Nodes
 
 __all__ = [
@@ -101,6 +102,7 @@ def fit_coordinates(
     An approximation takes the place of either where it has fewer coordinates. ``factors`` of the nodes are those
     whose sums over the basis will be asked for: over explicit features they are made in the same pass.
     """
+    refuse_kernel_values(kernel, nodes)
     if is_dask(nodes.base):
         from condrank.distributed.rows import fit_distributed
 

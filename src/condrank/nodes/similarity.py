@@ -28,6 +28,7 @@ class NodeSimilarity:
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes):
         self.kernel, self.nodes, self.n_nodes = kernel, nodes, len(nodes)
+        refuse_kernel_values(kernel, nodes)
         if kernel.is_precomputed:
             base = nodes.base
             if base.shape[0] != base.shape[1]:
@@ -116,11 +117,28 @@ class NodeSimilarity:
     def _shares_base(self, nodes: Nodes) -> bool:
         return same_values(nodes.base, self.nodes.base)
 
+    def places(self, nodes: Nodes) -> np.ndarray:
+        """Positions of nodes among the training nodes, -1 of new ones."""
+        if not self._shares_base(nodes):
+            return np.full(len(nodes), -1)
+        place = np.full(self.nodes.base.shape[0], -1)
+        place[self.nodes.positions] = np.arange(self.n_nodes)
+        return place[nodes.positions]
+
     def is_training(self, nodes: Nodes) -> bool:
         """Whether these are the training nodes themselves, in their order."""
         # A precomputed base given as an array means rows against the training nodes, which is the same thing.
         return nodes is self.nodes or (
             np.array_equal(nodes.positions, self.nodes.positions) and same_values(nodes.base, self.nodes.base)
+        )
+
+
+def refuse_kernel_values(kernel: NodeKernel, nodes: Nodes) -> None:
+    """Refuse to take a kernel matrix for features: its columns tell of nodes that are held out."""
+    if nodes.is_kernel and not kernel.is_precomputed:
+        raise ValueError(
+            f"the nodes of this graph have kernel values, not features that kernel={kernel.label!r} could be made of: "
+            "use kernel='precomputed'"
         )
 
 

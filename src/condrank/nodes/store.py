@@ -21,10 +21,14 @@ class Nodes:
         Which rows of the base these nodes are; None: all of them.
     ids : ndarray or None
         Names of the nodes of the base.
+    is_kernel : bool
+        The base is known to be a kernel matrix, as one that was read from a file.
     """
 
-    def __init__(self, base: Any, index: np.ndarray | None = None, ids: np.ndarray | None = None):
-        self.base, self.index = base, index
+    def __init__(
+        self, base: Any, index: np.ndarray | None = None, ids: np.ndarray | None = None, is_kernel: bool = False
+    ):
+        self.base, self.index, self.is_kernel = base, index, is_kernel
         self._ids = ids
 
     def __len__(self) -> int:
@@ -69,11 +73,11 @@ class Nodes:
 
     def take(self, index: np.ndarray) -> Nodes:
         """A subset; only the index is new."""
-        return Nodes(self.base, index if self.index is None else self.index[index], self._ids)
+        return Nodes(self.base, index if self.index is None else self.index[index], self._ids, self.is_kernel)
 
     def astype(self, dtype: Any) -> Nodes:
         """These nodes with their data in a floating type, as a base of their own."""
-        return Nodes(self.rows.astype(dtype), None, self.ids)
+        return Nodes(self.rows.astype(dtype), None, self.ids, self.is_kernel)
 
     def block(self, rows: slice) -> Nodes:
         """A contiguous run of these nodes."""

@@ -24,11 +24,18 @@ from condrank.relations import RELATIONS
 from condrank.solvers.kronecker import Folded, KroneckerEdges, Sandwich
 
 
+NEW_NODES = (
+    "the Cartesian edge kernel cannot predict for nodes other than the training nodes: an edge is similar only to edges "
+    "that share a node with it; use the Kronecker kernel (relation='ordinary') for new nodes"
+)
+
+
 class EdgeKernel(Protocol):
     """A kernel between edges, bound to the observed ones."""
 
     name: str
     edges: Edges
+    known_only: bool
 
     def product(self, a: np.ndarray) -> np.ndarray:
         """The edge kernel times a (n_pairs,), at the observed edges."""
@@ -46,6 +53,7 @@ class _Bound:
 
     name = ""
     one_domain = False
+    known_only = False
 
     def __init__(self, K: np.ndarray, G: np.ndarray | None, edges: Edges, backend: str = "auto"):
         if self.one_domain and G is not None and G is not K:
@@ -116,6 +124,7 @@ class CartesianEdges(_Bound):
     """
 
     name = "cartesian"
+    known_only = True
 
     def __init__(self, K: np.ndarray, G: np.ndarray | None, edges: Edges, backend: str = "auto"):
         super().__init__(K, G, edges, backend)
@@ -141,10 +150,7 @@ class CartesianEdges(_Bound):
     ) -> np.ndarray:
         """Scores (n, m) of all pairs of training nodes; other nodes are refused."""
         if K_queries is not None or K_objects is not None:
-            raise ValueError(
-                "the Cartesian edge kernel cannot predict for nodes other than the training nodes: an edge is similar "
-                "only to edges that share a node with it; use the Kronecker kernel (relation='ordinary') for new nodes"
-            )
+            raise ValueError(NEW_NODES)
         X = self.edges.matrix(a)
         return np.asarray(X.T @ self.K).T + np.asarray(X @ self.G)
 

@@ -198,6 +198,8 @@ class KroneckerEdges:
         See `Sandwich`.
     """
 
+    known_only = False
+
     def __init__(
         self,
         relation: Relation,
