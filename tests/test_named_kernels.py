@@ -7,6 +7,7 @@ import pytest
 
 from condrank import ConditionalRanker, RelationGraph, TableRanker
 from condrank.baselines import SimilarityRanker
+from condrank.tables import read_graph
 
 N = 20
 RANKERS = {
@@ -59,3 +60,15 @@ def test_ids_of_new_nodes_name_rows_against_the_training_nodes():
     np.testing.assert_allclose(
         ranker._fitted().rows.transform(new.nodes), ranker._fitted().rows.transform(graph.nodes)[::-1]
     )
+
+
+@pytest.mark.parametrize(
+    "ranker", [SimilarityRanker(), ConditionalRanker(), ConditionalRanker(kernel="rbf", solver="dual")]
+)
+def test_a_kernel_that_was_read_is_not_taken_for_features(ranker):
+    K = np.asarray(make().nodes.base)
+    edges = {"source": [0, 1, 2, 5], "target": [3, 4, 3, 7], "value": [1.0, 2.0, 3.0, 4.0]}
+    graph = read_graph(None, edges, kernel=K)
+    for part in (graph, graph[:10]):
+        with pytest.raises(ValueError, match=r"have kernel values, not features .*: use kernel='precomputed'"):
+            ranker.fit(part)

@@ -281,6 +281,52 @@ def test_files_that_are_no_tables_are_refused_by_name(tmp_path, name, content, m
     assert name in str(error.value)
 
 
+def test_missing_values_of_all_columns_are_told_at_once(tmp_path):
+    nodes = NODES | {"age": ["NA", "25", "40", "52"], "height": ["", "1.8", "", "1.9"], "hand": ["l", "r", "NA", "r"]}
+    path = write_csv(tmp_path / "nodes.csv", nodes)
+    message = (
+        r"nodes.csv: 2 columns have missing values, 'age' 1 \(first in row 2\), 'height' 2 \(first in row 2\); "
+        r"fill them in, or leave the columns out by drop=\['age', 'height'\]$"
+    )
+    with pytest.raises(ValueError, match=message):
+        read_graph(path, EDGES)
+    with pytest.raises(ValueError, match=r"row 2: column 'height' has no value \(2 in all\)"):
+        read_graph(path, EDGES, categorical=["age"])  # NA is a category then
+    assert read_graph(path, EDGES, drop=["age", "height"]).nodes.base.kinds == {"hand": "categorical"}
+    encoder = TableEncoder().fit({"a": [1, 2], "b": [1, 2]})
+    with pytest.raises(ValueError, match=r"2 columns have missing values, 'a' 1 .* position 1\), .*; fill them in$"):
+        encoder.transform({"a": [1, None], "b": [None, 2]})
+
+
+def test_ids_of_no_node_are_counted_over_both_ends():
+    edges = {"source": ["ann", "eve", "gus", "eve"], "target": ["bob", "gus", "ann", "hal"], "value": [1, 2, 3, 4]}
+    message = (
+        r"edges, position 1, source: no node has the id 'eve'; in all 3 ids in 3 rows are of no node: 'eve', 'gus', "
+        r"'hal'; ids are like 'ann'$"
+    )
+    with pytest.raises(ValueError, match=message):
+        read_graph(NODES, edges)
+    edges = {"source": ["ann", "eve", "eve"], "target": ["bob", "ann", "bob"], "value": [1, 2, 3]}
+    with pytest.raises(ValueError, match=r"position 1, source: no node has the id 'eve' \(in 2 rows\); ids are like"):
+        read_graph(NODES, edges)
+
+
+def test_ends_of_a_second_kind_are_told_to_be_objects():
+    edges = {"source": ["ann", "bob"], "target": ["x", "y"], "value": [1, 2]}
+    message = r"No id of target is a node's: if they are of a second kind, give their table by objects=$"
+    with pytest.raises(ValueError, match=message):
+        read_graph(NODES, edges)
+    for other in (
+        {"nodes": NODES, "edges": edges | {"target": ["x", "ann"]}},
+        {"nodes": NODES, "edges": edges | {"source": ["v", "w"]}},  # no end is known: rather another column of ids
+        {"nodes": NODES, "edges": edges, "objects": {"id": ["v"], "x": [1]}},
+        {"nodes": NODES, "edges": edges, "kernel": np.eye(4)},
+    ):
+        with pytest.raises(ValueError, match="has the id") as error:
+            read_graph(**other)
+        assert "second kind" not in str(error.value)
+
+
 def test_other_things_that_are_no_tables():
     for wrong in (3, "missing.csv", [1, 2], [], {"a": 1}, {"a": [1], "b": [1, 2]}, {}, {"a": [[1], [2]]}):
         with pytest.raises(ValueError, match=r"."):
@@ -543,6 +589,24 @@ def test_kernels_that_are_none_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError, match=message):
         read_kernel(tmp_path / name)
+
+
+def test_ids_of_a_kernel_are_there_and_different():
+    pd = pytest.importorskip("pandas")
+    for index in (None, ["a", "b", "a"]):
+        with pytest.raises(ValueError, match="the kernel: nodes 1 and 3 both have the id 'a'; every node"):
+            read_kernel(pd.DataFrame(np.eye(3), columns=["a", "b", "a"], index=index))
+    with pytest.raises(ValueError, match="the kernel: node 2 has no id; name it"):
+        read_kernel(pd.DataFrame(np.eye(2), columns=["a", ""]))
+
+
+def test_a_kernel_without_ids_says_what_its_nodes_are():
+    edges = {"source": ["a"], "target": ["b"], "value": [1.0]}
+    with pytest.raises(
+        ValueError, match=r"the kernel has no ids, so that its nodes are 0 to 2; .* by nodes=, or an npz"
+    ):
+        read_graph(None, edges, kernel=np.eye(3))
+    assert read_graph({"id": ["a", "b", "c"]}, edges, kernel=np.eye(3)).n_edges == 1
 
 
 def test_kernels_are_never_unpickled(tmp_path):

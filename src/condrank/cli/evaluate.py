@@ -94,10 +94,16 @@ def evaluate(
 def _cross_validate(
     ranker: TableRanker, graph: RelationGraph, settings: list[int], folds: int, scoring: list[str]
 ) -> dict[int, CrossValidation]:
+    from sklearn.exceptions import ConvergenceWarning
+
+    from condrank.exceptions import CondrankWarning
+
     results = {}
     with progress_bar() as progress, warnings.catch_warnings():
-        # Those of a search that is content with little precision, once more for every fold.
-        warnings.simplefilter("ignore", UserWarning)
+        # Those of a search that is content with little precision, once more for every fold; not those of measures.
+        for category in (ConvergenceWarning, CondrankWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.filterwarnings("ignore", "the best λ")
         for setting in settings:
             bar = progress.add_task(f"setting {setting}", total=None)
             results[setting] = ranker.cross_validate(
@@ -132,6 +138,11 @@ def _tell_scores(
     relation, queries = graph.relation, graph.nodes
     if ranker.ranker_.rank_by == "incoming":
         relation, queries = relation.transpose(), graph.objects
+    if _all_known(ranker, graph):
+        say(
+            "note: all of these nodes were in training: on edges of training this tells how well the model fits, not "
+            "how well it will do on what is new; for new nodes add --setting 4 (cross-validation)"
+        )
     truth, scores = relation.to_dense(), ranker.predict(graph)
     values = {name: float(measure(truth, scores)) for name, measure in measures.items()}
     if as_json:
@@ -144,6 +155,20 @@ def _tell_scores(
             name: measure(truth, scores, average=None) for name, measure in measures.items()
         }
         write_rows(_by_row(columns), list(columns), form, per_query)
+
+
+def _all_known(ranker: TableRanker, graph: RelationGraph) -> bool:
+    """Whether every edge is between a conditioning node and an object of training."""
+    from condrank.model_selection._splitter import listed
+
+    edges = listed(graph)
+    sides = ((graph.nodes, edges.sources), (graph.objects, edges.indices))
+    known = (ranker._queries, ranker._objects)
+    known = known if ranker.ranker_.rank_by == "outgoing" else known[::-1]
+    for (nodes, used), trained in zip(sides, known, strict=True):
+        if nodes.ids is None or trained.nodes.ids is None or (trained.names.places(nodes.ids[used]) < 0).any():
+            return False
+    return True
 
 
 def _by_row(columns: Mapping[str, Any]) -> Records:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from condrank.cli.options import Loss, Mirror, Model, Prior, Relation, Tables
+from condrank.cli.options import Kernel, Loss, Mirror, Model, Prior, Relation, Tables
 from condrank.cli.terminal import say
 
 if TYPE_CHECKING:
+    from condrank.diagnosis import Diagnosis
     from condrank.graph import RelationGraph
 
 # λ to try where each of them is a fit of its own, and how exactly: enough to tell which of them ranks best.
@@ -60,13 +61,16 @@ class Asked:
 
 def read_model(model: Model, graph: RelationGraph, is_kernel: bool) -> Asked:
     """Parameters of the ranker; a relation and a loss that are left to the labels are told on stderr."""
+    for option, given in (("--kernel", model.kernel), ("--gamma", model.gamma)):
+        if is_kernel and given is not None:
+            raise typer.BadParameter("has no use beside --kernel-matrix: leave one of them out", param_hint=option)
     relation, loss = model.relation.value, model.loss.value
     if Relation.auto in (relation, loss):
         relation, loss = _recommended(relation, loss, graph)
     params = {
         "relation": relation,
         "loss": loss,
-        "kernel": "precomputed" if is_kernel else model.kernel.value,
+        "kernel": "precomputed" if is_kernel else (model.kernel or Kernel.rbf).value,
         "gamma": model.gamma,
         "n_components": _components(model.n_components),
         "prior": None if model.prior is Prior.none else model.prior.value,
@@ -81,17 +85,29 @@ def _recommended(relation: str, loss: str, graph: RelationGraph) -> tuple[str, s
     from condrank import diagnose
 
     found = diagnose(graph)
-    told = []
+    told, reasons = [], []
     if relation == Relation.auto:
         relation = found.recommended_relation
         told.append(f"relation {relation}")
+        reasons.append(found.reasons[0])
     if loss == Loss.auto:
-        loss = found.recommended_loss
-        if loss == "logistic" and relation != "reciprocal":
-            loss = "ranking"
+        loss, reason = _recommended_loss(found, relation)
         told.append(f"loss {loss}")
-    say(f"{' and '.join(told)}, by the labels: {found.reasons[0] if found.reasons else 'there is nothing against it.'}")
+        reasons.append(reason)
+    say(f"{' and '.join(told)}, by the labels: {' '.join(reasons)}")
     return relation, loss
+
+
+def _recommended_loss(found: Diagnosis, relation: str) -> tuple[str, str]:
+    """The loss for a relation, and the reason for it."""
+    from condrank.diagnosis.recommendation import recommend_loss
+
+    if found.recommended_loss == "logistic" and relation != "reciprocal":
+        return "ranking", f"The logistic loss, for wins and losses, needs a reciprocal relation, not a {relation} one."
+    sampled = found.shape_used != found.shape
+    per_row = found.n_edges / found.shape[0] if sampled else found.rows.edges_per_row
+    loss, reasons = recommend_loss(found.recommended_relation, found.values, found.rows, per_row, sampled)
+    return loss, reasons[0] if reasons else "There is nothing against it."
 
 
 def _alpha(text: str) -> float | None:

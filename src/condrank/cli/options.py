@@ -131,7 +131,9 @@ class Model:
     alpha: Annotated[
         str, _option(MODEL, "--alpha", metavar="NUMBER|auto", help="λ; auto: by the rank loss on what is held out.")
     ] = "auto"
-    kernel: Annotated[Kernel, _option(MODEL, "--kernel", help="Kernel between nodes.")] = Kernel.rbf
+    kernel: Annotated[
+        Kernel | None, _option(MODEL, "--kernel", help="Kernel between nodes.", show_default=Kernel.rbf.value)
+    ] = None
     gamma: Annotated[
         float | None, _option(MODEL, "--gamma", help="Width of the kernel.", show_default="1/number of features")
     ] = None

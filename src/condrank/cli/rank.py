@@ -62,9 +62,7 @@ def rank(
         find_known(list(left_out), ranker.object_ids_, "--exclude")
     given: Any = objects
     if objects is not None:
-        from condrank.tables import read_table
-
-        given = read_table(objects, "objects")
+        given = ranker._objects.columns(objects, "objects")
     asked: list[Any] = []
     if query:
         find_known(query, ranker.query_ids_, "--query")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import warnings
@@ -14,6 +15,8 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from condrank.cli.wording import as_typed
 
 # What a shell sees of a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
 INTERRUPTED, BROKEN_PIPE = 130, 141
@@ -54,12 +57,16 @@ def say(text: str) -> None:
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with one line for whatever bad input, a full disk, Ctrl-C or a closed pipe raises."""
+    options = inspect.signature(command).parameters.keys()
+
+    def tell_warning(message: Any, *where: Any, **more: Any) -> None:
+        say(f"warning: {as_typed(str(message), options)}")
 
     @functools.wraps(command)
     def run(*given: Any, **named: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _tell_warning
+                warnings.showwarning = tell_warning
                 command(*given, **named)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -71,15 +78,11 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             where = f"{error.filename}: " if error.filename else ""
             fail(f"{where}{error.strerror or error}")
         except (ValueError, ImportError) as error:
-            fail(str(error))
+            fail(as_typed(str(error), options))
         except MemoryError as error:
             fail(f"out of memory: {error}" if str(error) else "out of memory")
 
     return run
-
-
-def _tell_warning(message: Any, *where: Any, **more: Any) -> None:
-    say(f"warning: {message}")
 
 
 def _close_stdout() -> None:

@@ -44,7 +44,11 @@ class Columns:
 
     def where(self, row: int) -> str:
         """A row by the number that it has in the file, or by its position in a frame."""
-        return f"{self.origin}, {'row' if self.first else 'position'} {self.first + row}"
+        return f"{self.origin}, {self.counted(row)}"
+
+    def counted(self, row: int) -> str:
+        """The same without the file."""
+        return f"{'row' if self.first else 'position'} {self.first + row}"
 
     def column(self, name: str, argument: str) -> np.ndarray:
         """One column; an argument that names none is refused."""
@@ -60,8 +64,19 @@ class Columns:
             more = f" ({int(gone.sum())} in all)" if gone.sum() > 1 else ""
             raise ValueError(f"{self.where(row)}: column {name!r} has no value{more}{hint}")
 
+    def refuse_gaps(self, gaps: Mapping[str, np.ndarray], can_drop: bool) -> None:
+        """Refuse missing values of two or more columns at once, given which ones are missing."""
+        counts = {name: int(gone.sum()) for name, gone in gaps.items() if gone.any()}
+        if len(counts) > 1:
+            told = ", ".join(
+                f"{name!r} {count} (first in {self.counted(int(np.argmax(gaps[name])))})"
+                for name, count in counts.items()
+            )
+            hint = f", or leave the columns out by drop={list(counts)}" if can_drop else ""
+            raise ValueError(f"{self.origin}: {len(counts)} columns have missing values, {told}; fill them in{hint}")
 
-def read_table(source: Any, what: str = "the table") -> Columns:
+
+def read_table(source: Any, what: str = "the table", corner: str = "") -> Columns:
     """Columns of a file, a frame, or plain Python.
 
     Parameters
@@ -72,6 +87,9 @@ def read_table(source: Any, what: str = "the table") -> Columns:
         dicts, one a row.
     what : str
         What a frame is called in errors, such as "nodes"; a file is called by its name.
+    corner : str
+        Name of the first column of a CSV file where its header has none, as pandas writes an index; by default such a
+        file is refused.
 
     Returns
     -------
@@ -83,7 +101,7 @@ def read_table(source: Any, what: str = "the table") -> Columns:
     if isinstance(source, Columns):
         return source
     if isinstance(source, str | PathLike):
-        return formats.read_file(source)
+        return formats.read_file(source, corner)
     for module, read in (("pandas", formats.of_pandas), ("polars", formats.of_polars), ("pyarrow", formats.of_arrow)):
         if type(source).__module__.partition(".")[0] == module:
             return checked(read(source, what), what)

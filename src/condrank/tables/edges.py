@@ -9,6 +9,7 @@ import numpy as np
 
 from condrank.settings import check_choice
 from condrank.tables.columns import Columns, missing, read_table
+from condrank.tables.ends import find_end, refuse_unknown
 from condrank.tables.ids import Ids
 from condrank.tables.kinds import as_number, as_numbers
 
@@ -71,7 +72,13 @@ class EdgeList:
 
 
 def read_edges(
-    edges: Any, nodes: Ids, objects: Ids, mirror: str | None, centre: float, told: dict[str, Any]
+    edges: Any,
+    nodes: Ids,
+    objects: Ids,
+    mirror: str | None,
+    centre: float,
+    told: dict[str, Any],
+    is_kernel: bool,
 ) -> tuple[EdgeList, EdgeColumns]:
     """Edges of a table, and which columns were read; what is wrong with a row is told with its number.
 
@@ -87,6 +94,8 @@ def read_edges(
         Of the opposite: ½ for probabilities.
     told : dict
         Names of columns, None where they are to be guessed.
+    is_kernel : bool
+        The nodes are those of a kernel, which are of one kind.
     """
     check_choice("mirror", mirror, ("auto", None, "same", "opposite"))
     columns = read_table(edges, "edges")
@@ -102,8 +111,9 @@ def read_edges(
     ):
         guess = f" (read as {argument}=)" if told.get(argument) is None and name != argument else ""
         columns.refuse_missing(name, guess)
-        ends.append(ids.find(columns.values[name], lambda row, end=name + guess: f"{columns.where(row)}, {end}", what))
-    sources, targets = ends
+        ends.append(find_end(columns, name, name + guess, ids, what))
+    refuse_unknown(columns, ends, may_be_two=not is_kernel)
+    sources, targets = (end.places for end in ends)
     if used.is_game and not two_domains and (sources == targets).any():
         row = int(np.argmax(sources == targets))
         raise ValueError(f"{columns.where(row)}: {columns.values[used.source][row]!r} plays against itself")

@@ -20,8 +20,8 @@ BINARY = (".parquet", ".pq")
 JSON_LINES = (".jsonl", ".ndjson")
 
 
-def read_file(path: Any) -> Columns:
-    """Columns of a file, by its ending; "-" is standard input."""
+def read_file(path: Any, corner: str = "") -> Columns:
+    """Columns of a file, by its ending; "-" is standard input. A first column without a name gets ``corner``."""
     name = os.fspath(path)
     if not isinstance(name, str):
         raise ValueError(f"a file's name must be a string, got {name!r}")
@@ -34,7 +34,7 @@ def read_file(path: Any) -> Columns:
     origin = "standard input" if name == "-" else name
     if ending in JSON_LINES or (name == "-" and text.lstrip()[:1] == "{"):
         return _read_json_lines(text, origin)
-    return _read_csv(text, origin, "\t" if ending in (".tsv", ".tab") else None)
+    return _read_csv(text, origin, "\t" if ending in (".tsv", ".tab") else None, corner)
 
 
 def read_text(name: str) -> str:
@@ -73,8 +73,9 @@ def read_rows(text: str, origin: str, delimiter: str | None = None) -> list[list
     return rows
 
 
-def _read_csv(text: str, origin: str, delimiter: str | None) -> Columns:
+def _read_csv(text: str, origin: str, delimiter: str | None, corner: str) -> Columns:
     header, *rows = read_rows(text, origin, delimiter)
+    header[0] = header[0] or corner
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     refuse_twice([name for name in header if name], origin)
     values = {name: as_objects(column) for name, column in zip(header, columns, strict=True)}

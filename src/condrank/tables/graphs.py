@@ -19,6 +19,10 @@ from condrank.tables.kernels import read_kernel
 from condrank.tables.table import Table, told_kinds
 
 ID_NAMES = ("id", "node", "name")
+NO_IDS = (
+    "the kernel has no ids, so that its nodes are 0 to {}; give a table of their ids, in its order, by nodes=, or an "
+    "npz file with arrays named kernel and ids"
+)
 
 
 def read_graph(
@@ -60,8 +64,10 @@ def read_graph(
     if object_id is not None and objects is None:
         raise ValueError("object_id needs objects, the table of a second domain")
     told = told_kinds(numeric, categorical, text, drop)
+    hint = ""
     if kernel is not None:
-        first = second = _kernel_nodes(kernel, nodes, id)
+        first, hint = _kernel_nodes(kernel, nodes, id)
+        second = first
     else:
         tables = [read_table(nodes, "nodes")] + ([] if objects is None else [read_table(objects, "objects")])
         for name in told:
@@ -72,11 +78,12 @@ def read_graph(
             for table, name, argument in zip(tables, (id, object_id), ("id", "object_id"), strict=False)
         ]
         first, second = sides[0], sides[-1]
-    ids = Ids(_ids(first))
+    ids = Ids(_ids(first), hint)
     object_ids = ids if second is first else Ids(_ids(second))
-    named = {"source": source, "target": target, "value": value, "weight": weight}
-    named |= {"winner": winner, "loser": loser, "tie": tie}
-    listed, used = read_edges(edges, ids, object_ids, mirror, 0.5 if probabilities else 0.0, named | {"wins": wins})
+    named: dict[str, Any] = {"source": source, "target": target, "value": value, "weight": weight}
+    named |= {"winner": winner, "loser": loser, "tie": tie, "wins": wins}
+    centre = 0.5 if probabilities else 0.0
+    listed, used = read_edges(edges, ids, object_ids, mirror, centre, named, kernel is not None)
     if used.is_game and probabilities is None:
         probabilities = False
     shape = (len(first), len(second))
@@ -183,12 +190,13 @@ def _guess_id(columns: Columns, argument: str) -> str:
     return first
 
 
-def _kernel_nodes(kernel: Any, nodes: Any, id: str | None) -> Nodes:
+def _kernel_nodes(kernel: Any, nodes: Any, id: str | None) -> tuple[Nodes, str]:
+    """Nodes of a kernel, and what to tell of them where an id is not found."""
     K, ids = read_kernel(kernel)
-    if ids is not None:
-        ids = read_ids(Columns({"id": ids}, "the kernel"), "id")
+    if nodes is None and ids is None:
+        return Nodes(K, None, np.arange(len(K)), is_kernel=True), NO_IDS.format(len(K) - 1)
     if nodes is None:
-        return Nodes(K, None, np.arange(len(K)) if ids is None else ids)
+        return Nodes(K, None, ids, is_kernel=True), ""
     columns = read_table(nodes, "nodes")
     name = _guess_id(columns, "id") if id is None else id
     columns.column(name, "id")
@@ -198,7 +206,7 @@ def _kernel_nodes(kernel: Any, nodes: Any, id: str | None) -> Nodes:
     if ids is not None:
         order = Ids(ids).find(own, columns.where, "row of the kernel")
         K = K[np.ix_(order, order)]
-    return Nodes(K, None, own)
+    return Nodes(K, None, own, is_kernel=True), ""
 
 
 def _ids(nodes: Nodes) -> np.ndarray:

@@ -43,10 +43,13 @@ class Ids:
     ----------
     ids : ndarray of shape (n,)
         All different.
+    hint : str, optional
+        What to do where an id is not found; by default one of the ids is shown.
     """
 
-    def __init__(self, ids: np.ndarray):
+    def __init__(self, ids: np.ndarray, hint: str = ""):
         self.ids = ids
+        self.hint = hint or (f"ids are like {shown(ids, 0)!r}" if len(ids) else "there are none")
         self._place = {key: position for position, key in enumerate(keys(ids))}
         self._strings = all(isinstance(key, str) for key in self._place)
         self._texts: dict[str, int] | None = None
@@ -60,9 +63,9 @@ class Ids:
         found = self.places(given, where)
         if (found < 0).any():
             row = int(np.argmax(found < 0))
-            more = f" ({int((found < 0).sum())} such ids in all)" if (found < 0).sum() > 1 else ""
-            example = f"; ids are like {shown(self.ids, 0)!r}" if len(self) else ""
-            raise ValueError(f"{where(row)}: no {what} has the id {shown(given, row)!r}{more}{example}")
+            different = len(set(keys(given[found < 0])))
+            more = f" ({different} such ids in all)" if different > 1 else ""
+            raise ValueError(f"{where(row)}: no {what} has the id {shown(given, row)!r}{more}; {self.hint}")
         return found
 
     def places(self, given: np.ndarray, where: Callable[[int], str] = str) -> np.ndarray:

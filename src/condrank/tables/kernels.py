@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from condrank.tables.columns import as_objects, canonical
+from condrank.tables.columns import as_objects, canonical, missing
 from condrank.tables.formats import read_rows, read_text
-from condrank.tables.ids import Ids
+from condrank.tables.ids import Ids, keys, shown
 from condrank.tables.kinds import as_number
 from condrank.validation import check_features
 
@@ -55,9 +55,26 @@ def read_kernel(source: Any, name: str | None = None) -> tuple[np.ndarray, np.nd
     K = check_features(K, what)
     if not isinstance(K, np.ndarray) or K.shape[0] != K.shape[1]:
         raise ValueError(f"{what} must be a dense square matrix, got shape {K.shape}")
-    if ids is not None and ids.shape != (len(K),):
-        raise ValueError(f"{what} must have an id for each of its {len(K)} nodes, got shape {ids.shape}")
+    if ids is not None:
+        if ids.shape != (len(K),):
+            raise ValueError(f"{what} must have an id for each of its {len(K)} nodes, got shape {ids.shape}")
+        _check_ids(ids, what)
     return K, ids
+
+
+def _check_ids(ids: np.ndarray, what: str) -> None:
+    """Refuse a missing id, and one that two nodes of a kernel have."""
+    gone = missing(ids)
+    if gone.any():
+        raise ValueError(f"{what}: node {int(np.argmax(gone)) + 1} has no id; name it")
+    seen: dict[Any, int] = {}
+    for number, key in enumerate(keys(ids), start=1):
+        first = seen.setdefault(key, number)
+        if first != number:
+            raise ValueError(
+                f"{what}: nodes {first} and {number} both have the id {shown(ids, number - 1)!r}; "
+                "every node of a kernel must have an id of its own"
+            )
 
 
 def _of_frame(frame: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +83,7 @@ def _of_frame(frame: Any) -> tuple[np.ndarray, np.ndarray]:
     index = getattr(frame, "index", None)
     if index is None or type(index).__name__ == "RangeIndex":
         return K, ids
+    _check_ids(ids, "the kernel")
     rows = canonical(as_objects(list(index)), "ids")
     order = Ids(rows).places(ids)
     if len(rows) != len(ids) or sorted(order.tolist()) != list(range(len(ids))):

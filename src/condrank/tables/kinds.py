@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank.tables.columns import Columns, as_objects
+from condrank.tables.columns import Columns, as_objects, missing
 
 KINDS = ("numeric", "date", "categorical", "text")
 # What people write where a number is not known.
@@ -50,6 +50,19 @@ def infer_kind(columns: Columns, name: str) -> str:
     n_different = len(set(given))
     long = np.mean([len(one) for one in given]) > LONG_TEXT or np.mean([len(one.split()) for one in given]) > MANY_WORDS
     return "text" if long or (n_different > MANY_VALUES and 2 * n_different > len(given)) else "categorical"
+
+
+def find_gaps(columns: Columns, name: str) -> np.ndarray:
+    """Which values of a column are missing; in one of numbers or dates NA and the like are, too."""
+    values = columns.values[name]
+    gone = missing(values)
+    if values.dtype.kind != "O":
+        return gone
+    marked = gone | [isinstance(one, str) and one.strip().lower() in MARKERS for one in values]
+    rest = values[~marked].tolist()
+    numbers = all(as_number(one) is not None for one in rest)
+    dates = all(isinstance(one, str) and DATE.fullmatch(one) for one in rest)
+    return marked if (numbers or dates) and 2 * len(rest) >= len(values) else gone
 
 
 def _all_but_mistakes(columns: Columns, name: str, fits: list[bool], what: str) -> bool:

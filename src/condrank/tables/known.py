@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank.nodes import Nodes
-from condrank.tables.columns import Columns
+from condrank.tables.columns import Columns, read_table
 from condrank.tables.ids import Ids, as_id_array, listed_ids, read_ids
 from condrank.tables.table import Table, as_columns
 from condrank.validation import check_features
@@ -74,8 +74,14 @@ class KnownNodes:
             )
         return Nodes(check_features(X, what))
 
+    def columns(self, given: Any, what: str) -> Columns:
+        """Columns of new nodes; those of a kernel file may have their ids below a blank corner."""
+        if self.is_kernel and isinstance(given, PathLike):
+            return read_table(given, what, corner="id")
+        return as_columns(given, what)
+
     def _new(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:
-        columns = as_columns(given, what)
+        columns = self.columns(given, what)
         name = self.id_name if self.id_name is not None else "id"
         ids = read_ids(columns, name) if name in columns else None
         if self.encoder is not None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from condrank.tables.columns import Columns, read_table
-from condrank.tables.kinds import KINDS, as_days, convert, infer_kind
+from condrank.tables.columns import Columns, missing, read_table
+from condrank.tables.kinds import KINDS, as_days, convert, find_gaps, infer_kind
 
 
 class Table:
@@ -77,11 +77,13 @@ class Table:
         told = told_kinds(numeric, categorical, text, drop)
         for name in told:
             columns.column(name, told[name] or "drop")
+        names = [name for name in columns.names if name != id_name and told.get(name, "") is not None]
+        gaps = {name: missing(columns.values[name]) if told.get(name) else find_gaps(columns, name) for name in names}
+        columns.refuse_gaps(gaps, can_drop=True)
         kinds = {}
-        for name in columns.names:
-            if name != id_name and told.get(name, "") is not None:
-                columns.refuse_missing(name, "; fill it in, or leave the column out by drop=")
-                kinds[name] = told.get(name) or infer_kind(columns, name)
+        for name in names:
+            columns.refuse_missing(name, "; fill it in, or leave the column out by drop=")
+            kinds[name] = told.get(name) or infer_kind(columns, name)
         return cls.of_kinds(columns, kinds, id_name)
 
     @classmethod
@@ -109,6 +111,7 @@ class Table:
                 raise ValueError(f"the kind of column {name!r} must be one of {list(KINDS)}, got {kind!r}")
             if name not in columns:
                 raise ValueError(f"{columns.origin} lacks column {name!r}, it has {columns.names}")
+        columns.refuse_gaps({name: missing(columns.values[name]) for name in kinds}, can_drop=False)
         return cls({name: convert(columns, name, kind) for name, kind in kinds.items()}, kinds, id_name)
 
     @property
