@@ -1,6 +1,5 @@
 """Sampled products: numba loops, in threads or not, and their NumPy twins, against dense products."""
 
-
 import numpy as np
 import pytest
 

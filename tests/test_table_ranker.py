@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -255,6 +257,20 @@ def test_cross_validation_fits_the_encoder_anew(fitted, monkeypatch):
     assert result.scores["rank_loss"].mean() < 0.2
     direct = cross_validate(TableRanker(RANKER), read_graph(NODES, EDGES), 4, cv=3)
     np.testing.assert_array_equal(direct.scores["rank_loss"], result.scores["rank_loss"])
+
+
+@pytest.mark.parametrize(("days", "told"), [(100, False), (200_000, True)])
+def test_new_nodes_far_from_training_are_told_of(fitted, tmp_path, days, told):
+    new = {**NEW, "born": NEW["born"] + np.array([0, days, 0])}
+    fitted.save(tmp_path / "model")
+    for ranker in (fitted, TableRanker.load(tmp_path / "model")):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            ranker.rank(new)
+        messages = [str(one.message) for one in found]
+        assert len(messages) == told
+        if told:
+            assert re.search("position 1: 'born' is [0-9]+ standard deviations beyond all training nodes", messages[0])
 
 
 def test_probabilities_and_plan():

@@ -23,10 +23,9 @@ from condrank.observations.edges import Edges
 from condrank.relations import RELATIONS
 from condrank.solvers.kronecker import Folded, KroneckerEdges, Sandwich
 
-
 NEW_NODES = (
-    "the Cartesian edge kernel cannot predict for nodes other than the training nodes: an edge is similar only to edges "
-    "that share a node with it; use the Kronecker kernel (relation='ordinary') for new nodes"
+    "the Cartesian edge kernel cannot predict for nodes other than the training nodes: an edge is similar only to "
+    "edges that share a node with it; use the Kronecker kernel (relation='ordinary') for new nodes"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
@@ -10,11 +11,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank._dense import dense
 from condrank.nodes import Nodes
 from condrank.tables.columns import Columns, read_table
+from condrank.tables.encoder import TableEncoder
 from condrank.tables.ids import Ids, as_id_array, listed_ids, read_ids
 from condrank.tables.table import Table, as_columns
 from condrank.validation import check_features
+
+# New numbers are told of that are beyond those of training by more than so many standard deviations.
+FAR = 3.0
 
 
 class KnownNodes:
@@ -87,8 +93,9 @@ class KnownNodes:
         if self.encoder is not None:
             kinds = getattr(self.encoder, "kinds_", None) or (self.table.kinds if self.table is not None else None)
             kinds = kinds or {column: "numeric" for column in columns.names if column != name}
-            table = Table.of_kinds(columns, kinds, what=what)
-            return Nodes(check_features(self.encoder.transform(table), what)), ids
+            X = check_features(self.encoder.transform(Table.of_kinds(columns, kinds, what=what)), what)
+            self._warn_if_far(X, columns)
+            return Nodes(X), ids
         numeric = [column for column in columns.names if column != name]
         if self.is_kernel:
             places = self.names.places(as_id_array(numeric))
@@ -100,6 +107,32 @@ class KnownNodes:
             numeric = [numeric[column] for column in np.argsort(places)]
         X = Table.of_kinds(columns, dict.fromkeys(numeric, "numeric"), what=what).to_numpy()
         return Nodes(check_features(X, what)), ids
+
+    @cached_property
+    def _reach(self) -> tuple[list[str], list[int], np.ndarray, np.ndarray]:
+        """Columns of standardised numbers, their features, and the smallest and largest of training."""
+        if not isinstance(self.encoder, TableEncoder) or not self.encoder.standardise or not len(self.nodes):
+            return [], [], np.empty(0), np.empty(0)
+        names = self.encoder.get_feature_names_out().tolist()
+        places = [place for place, name in enumerate(names) if name in self.encoder.scale_]
+        trained = dense(self.nodes.rows[:, places])
+        return [names[place] for place in places], places, trained.min(axis=0), trained.max(axis=0)
+
+    def _warn_if_far(self, X: Any, columns: Columns) -> None:
+        """Tell of numbers far beyond those of training, to which a kernel such as rbf finds nothing similar."""
+        names, places, low, high = self._reach
+        if not places or not X.shape[0]:
+            return
+        given = dense(X[:, places])
+        beyond = np.maximum(given - high, low - given)
+        row, column = np.unravel_index(np.argmax(beyond), beyond.shape)
+        if beyond[row, column] > FAR:
+            warnings.warn(
+                f"{columns.where(int(row))}: {names[column]!r} is {beyond[row, column]:.0f} standard deviations beyond "
+                "all training nodes; what was learned may tell little of it",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def _is_table(given: Any) -> bool:

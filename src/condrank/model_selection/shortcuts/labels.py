@@ -13,8 +13,8 @@ from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
 
-# A step in units of rounding for each node, and for how many at least. Noise of up to one unit a node was seen, of up to
-# 500 where a few nodes leave the offsets of ranking ill determined.
+# A step in units of rounding for each node, and for how many at least. Noise of up to one unit a node was seen, and of
+# up to 500 where a few nodes leave the offsets of ranking ill determined.
 NOISE, FEW = 16, 64
 
 
