@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
@@ -215,6 +216,12 @@ def test_folds_with_nothing_to_rank():
     tied = RelationGraph(np.eye(8), np.zeros((8, 8)) + np.arange(8)[:, None])
     with pytest.raises(ValueError, match=r"nothing to rank in any fold; take fewer folds"):
         cross_validate(ConditionalRanker(loss="regression"), tied)
+
+
+def test_auc_of_ratings_that_are_all_relevant_says_so():
+    Y = np.random.default_rng(0).integers(1, 6, (12, 12)).astype(float)
+    with pytest.warns(UndefinedMetricWarning), pytest.raises(ValueError, match="auc is not defined: .* in any fold"):
+        cross_validate(ConditionalRanker(), RelationGraph(np.eye(12), Y), 4, cv=3, scoring=["auc"])
 
 
 def mean_error(Y_true, Y_score):

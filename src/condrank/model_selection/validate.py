@@ -216,7 +216,10 @@ def _put_together(parts: list[_Fold], measures: Measures, setting: int | None) -
     scores = {name: np.array([part.values[i] for part in parts]) for i, name in enumerate(measures)}
     undefined = all(np.isnan(values).all() for values in scores.values())
     if undefined and any(map(measures_order, measures.values())):
-        raise ValueError(f"{NOTHING_TO_RANK} in any fold; take fewer folds, so that each holds out more")
+        why = NOTHING_TO_RANK
+        if "auc" in measures:
+            why = "auc is not defined: no conditioning node has both relevant (above 0) and other objects"
+        raise ValueError(f"{why} in any fold; take fewer folds, so that each holds out more, or another measure")
     queries = {
         "fold": np.repeat(np.arange(len(parts)), [len(part.names) for part in parts]),
         "query": np.concatenate([part.names for part in parts]),
