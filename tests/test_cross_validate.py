@@ -220,7 +220,7 @@ def test_folds_with_nothing_to_rank():
 
 def test_auc_of_ratings_that_are_all_relevant_says_so():
     Y = np.random.default_rng(0).integers(1, 6, (12, 12)).astype(float)
-    with pytest.warns(UndefinedMetricWarning), pytest.raises(ValueError, match="auc is not defined: .* in any fold"):
+    with pytest.warns(UndefinedMetricWarning), pytest.raises(ValueError, match=r"auc is not defined: .* in any fold"):
         cross_validate(ConditionalRanker(), RelationGraph(np.eye(12), Y), 4, cv=3, scoring=["auc"])
 
 
