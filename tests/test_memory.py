@@ -192,13 +192,13 @@ def test_a_refusal_names_what_would_fit(monkeypatch):
 
 
 def test_float32_is_advised_with_what_it_takes(monkeypatch):
-    graph, ranker = complete(1200), ConditionalRanker(**RBF)
+    graph, ranker = complete(1600), ConditionalRanker(**RBF)
     needed = ranker.plan(graph).memory
-    single = ConditionalRanker(**RBF).plan(complete(1200, dtype=np.float32)).memory
+    single = ConditionalRanker(**RBF).plan(complete(1600, dtype=np.float32)).memory
     assert single == pytest.approx(needed / 2, rel=0.1)
     refusal(ranker, graph, needed - 1, monkeypatch)
     monkeypatch.setattr("condrank.solvers.available.available_memory", lambda: single)
-    ConditionalRanker(**RBF).fit(complete(1200, dtype=np.float32))
+    ConditionalRanker(**RBF).fit(complete(1600, dtype=np.float32))
 
 
 def test_no_components_are_advised_where_there_can_be_none(monkeypatch):

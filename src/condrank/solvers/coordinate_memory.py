@@ -70,7 +70,10 @@ class Side:
             # Divide and conquer has a workspace of two more arrays, the driver of larger matrices of one; NumPy's
             # LAPACK, for small ones, is given a copy and copies what it gives.
             arrays = 5 if n <= COPIED else 3 if n <= 32_000 else 2
-            return cls(n, r, size * n**2 * arrays, size * n**2, 0, True, False, largest)
+            # Distances in double precision and, on their way into the kernel, in single.
+            distances = 12 * min(n**2, UPCAST) if size == 4 and kernel.name == "rbf" else 0
+            peak = max(size * n**2 * arrays, size * n**2 + distances)
+            return cls(n, r, peak, size * n**2, 0, True, False, largest)
         p = d + kernel.constant
         stays = sparse.issparse(nodes.base)
         if stays:
