@@ -35,7 +35,7 @@ def table_2(run: Run) -> Iterator[Row]:
     for place, (data, train, test) in enumerate(both_ways(run)):
         for method, loss in LOSS.items():
             run.step(f"{data}: {method}, counts")
-            cv = documents.halves(train, run.seed)
+            cv = documents.two_halvings(train, run.seed)
             ranker = chosen(counts_alphas(run), cv, relation="ordinary", loss=loss)
             yield row(run, TABLE, data, f"{method}", ranker, train.graph, test.graph, PAPER[method][place])
 
