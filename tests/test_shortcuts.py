@@ -52,10 +52,14 @@ def fitted(kernel, X, dtype=np.float64):
     return fit_coordinates(kernel, RelationGraph(X.astype(dtype), np.zeros((len(X), len(X)))).nodes)
 
 
-def scores(what, relation, loss, rows, cols, Y, alpha, prior_weight=0.0):
+def shortcut(what, relation, loss, rows, cols, Y, prior_weight=0.0):
     observed = Complete(Y)
     system = ClosedForm(get_relation(relation), loss, rows, cols, observed, prior_weight)
-    return SHORTCUTS[what][0](system, observed, prior_weight).scores(alpha)
+    return SHORTCUTS[what][0](system, observed, prior_weight)
+
+
+def scores(what, relation, loss, rows, cols, Y, alpha, prior_weight=0.0):
+    return shortcut(what, relation, loss, rows, cols, Y, prior_weight).scores(alpha)
 
 
 def assert_close(found, expected, tolerance=1e-8):
@@ -162,7 +166,7 @@ def test_tiny_penalty_keeps_its_digits():
 def test_what_a_model_knows_nothing_of_is_tied(what, relation, loss, n, alpha):
     Y = np.random.default_rng(0).normal(size=(n, n))
     rows = fitted(NodeKernel("linear"), np.eye(n))
-    found = scores(what, relation, loss, rows, rows, Y, alpha)
+    found = shortcut(what, relation, loss, rows, rows, Y).settled(alpha)
     np.fill_diagonal(found, 0)
     assert not found.any()
 
@@ -172,7 +176,7 @@ def test_twins_are_tied(relation, loss):
     X, Y = np.random.default_rng(0).normal(size=(2, 30, 30))
     X[15:] = X[:15]
     rows = fitted(NodeKernel("rbf", gamma=0.02), X)
-    found = scores("node", relation, loss, rows, rows, Y, 1.0)
+    found = shortcut("node", relation, loss, rows, rows, Y).settled(1.0)
     others = ~np.eye(15, dtype=bool)
     # Noise that happens to lie around the middle between two steps is left.
     assert np.mean(found[:15, :15][others] == found[:15, 15:][others]) > 0.9

@@ -162,7 +162,7 @@ class Shortcut(HeldOutPairs):
 
     def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
         """Blocks of rows of the relation, with the scores of models that were not shown them."""
-        scores = [shortcut.scores(alpha) for shortcut in self.shortcuts]
+        scores = [shortcut.settled(alpha) for shortcut in self.shortcuts]
         for block in row_blocks(*self.truth.shape):
             yield block, [each[block] for each in scores]
 

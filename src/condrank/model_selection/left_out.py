@@ -36,6 +36,11 @@ def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out
     -------
     ndarray of shape (n_queries, n_objects)
 
+    Notes
+    -----
+    Scores are labels less residuals: where a model knows nothing of what was left out, rounding noise of the label is
+    left of them. `condrank.ConditionalRankerCV` counts scores that differ by that alone as tied.
+
     Examples
     --------
     >>> from condrank import ConditionalRanker

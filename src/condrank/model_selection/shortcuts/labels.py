@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,24 @@ class Noise:
 
         in_threads(work, row_blocks(*scores.shape, budget=CACHED))
         return scores
+
+
+class LeftOut(ABC):
+    """Rows, nodes or edges left out: exact scores, and those rounded to their noise, for losses."""
+
+    noise: Noise
+
+    @abstractmethod
+    def scores(self, alpha: float) -> np.ndarray:
+        """Scores of what was left out for one λ."""
+
+    def settled(self, alpha: float) -> np.ndarray:
+        """The same, with those tied that differ by rounding noise alone."""
+        return self.noise.settle(self.scores(alpha), self._share(alpha))
+
+    def _share(self, alpha: float) -> float:
+        """How much of the labels' noise the scores have."""
+        return 1.0
 
 
 @dataclass

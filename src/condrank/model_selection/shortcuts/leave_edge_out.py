@@ -7,12 +7,12 @@ import numpy as np
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.edge_pairs import EdgePairs
-from condrank.model_selection.shortcuts.labels import Noise, corrections
+from condrank.model_selection.shortcuts.labels import LeftOut, Noise, corrections
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
 
 
-class LeaveEdgeOut:
+class LeaveEdgeOut(LeftOut):
     """Score of every pair (i, j) by the model without that edge; of W = ±Wᵀ without (j, i) either.
 
     For the ranking loss, row i's mean is then one over the other objects, and scores are those of the model itself,
@@ -50,7 +50,7 @@ class LeaveEdgeOut:
 
     def scores(self, alpha: float) -> np.ndarray:
         """Entry (i, j) by the model that was not shown that edge, (n, m)."""
-        out = self.noise.settle(self.pairs.scores(alpha) if self.relation.sign else self._ordinary(alpha))
+        out = self.pairs.scores(alpha) if self.relation.sign else self._ordinary(alpha)
         if self.prior is not None:
             out += self.prior
         return out

@@ -6,13 +6,13 @@ import numpy as np
 
 from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.labels import Noise, SquareLabels, corrections
+from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
 
 
-class LeaveNodeOut:
+class LeaveNodeOut(LeftOut):
     """Scores of every row i, its loop included, by the model without node i. Single domain.
 
     Parameters
@@ -54,7 +54,7 @@ class LeaveNodeOut:
             F = self._ranking(alpha)
         else:
             F = sum(self._regression(alpha, sign) for sign in ([self.relation.sign] if self.relation.sign else [1, -1]))
-        out = self.noise.settle(F @ self.basis.U.T)
+        out = F @ self.basis.U.T
         if self.relation.sign < 0:
             np.fill_diagonal(out, 0)
         if self.prior is not None:

@@ -7,14 +7,14 @@ import numpy as np
 from condrank._blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis, centred_basis
 from condrank.model_selection.shortcuts.damping import weigh
-from condrank.model_selection.shortcuts.labels import Noise, SquareLabels, corrections
+from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
 
 
-class LeaveQueryOut:
+class LeaveQueryOut(LeftOut):
     """Scores of every row i by the model to which row i was not shown.
 
     Parameters
@@ -66,6 +66,11 @@ class LeaveQueryOut:
             out += self.prior
         return out
 
+    def _share(self, alpha: float) -> float:
+        if self.relation.sign or not len(self.g):
+            return 1.0
+        return min(1.0, float(self.basis.sigma[-1] * self.g[-1]) / alpha)
+
     def _ordinary(self, alpha: float) -> np.ndarray:
         """F = [YV - (U(Λ∘UᵀYV) + outside)/(U²Λ + ω)] Vᵀ, Λ = λ/(s gᵀ + λ)."""
         U, s, g = self.basis.U, self.basis.sigma, self.g
@@ -73,7 +78,7 @@ class LeaveQueryOut:
             return np.zeros((len(U), len(self.V)), dtype=U.dtype)
         # For large λ from the fit's side, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ: each form cancels where the
         # other does not.
-        large = bool(alpha > s[-1] * g[-1])
+        large = bool(self._share(alpha) < 1)
         F = U @ weigh(s, g, alpha, self.inner, fitted=large)
         shares = self.shares[large].at(g / alpha)
 
@@ -94,7 +99,7 @@ class LeaveQueryOut:
         out = F @ self.V.T
         if self.ranking:
             out += ((F / g) @ self.means)[:, None]
-        return self.noise.settle(out, s[-1] * g[-1] / alpha if large else 1.0)
+        return out
 
     def _coupled(self, alpha: float) -> np.ndarray:
         wide, rank = self.labels.wide, self.labels.wide.rank
@@ -105,7 +110,7 @@ class LeaveQueryOut:
         F = self.labels.rows[:, :rank] - x[:, :rank]
         if self.ranking:
             F += np.multiply.outer(systems.taken_off(x, x) - given.offset, self.basis.sums)
-        out = self.noise.settle(F @ self.basis.U.T)
+        out = F @ self.basis.U.T
         if self.relation.sign < 0:
             np.fill_diagonal(out, 0)
         return out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.labels import Noise
 from condrank.nodes import Coordinates
 from condrank.observations import Complete, Factored
 
@@ -56,7 +55,7 @@ class TwoStepShortcuts:
         t, t_objects = _kept_residual(self.rows, alpha), _kept_residual(self.cols, alpha_objects)
         # 1 - (1 - t)(1 - t')
         gap = t[:, None] + t_objects - np.multiply.outer(t, t_objects)
-        return Noise(self.Y, square=False).settle(self.Y - (self.Y - F) / gap)
+        return self.Y - (self.Y - F) / gap
 
 
 def _kept_residual(basis: Basis, alpha: float) -> np.ndarray:
@@ -69,7 +68,7 @@ def _left_out(basis: Basis, alpha: float, Y: np.ndarray) -> np.ndarray:
     residual = basis.U @ ((alpha / (basis.sigma + alpha))[:, None] * inner)
     if not basis.full:
         residual += Y - basis.U @ inner
-    return Noise(Y, square=False).settle(Y - residual / _kept_residual(basis, alpha)[:, None])
+    return Y - residual / _kept_residual(basis, alpha)[:, None]
 
 
 def _smoothed(basis: Basis, alpha: float, Y: np.ndarray) -> np.ndarray:
