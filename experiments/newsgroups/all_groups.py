@@ -24,6 +24,7 @@ def all_groups(run: Run) -> Iterator[Row]:
     n_coordinates = 8 if run.quick else COORDINATES
     for place, (train, test) in enumerate(documents.halves(everything, run.seed).indices(everything.graph)):
         train, test = subset(everything, train), subset(everything, test)
+        cv = documents.halves(train, run.seed)
         data = f"half {'AB'[place]} → half {'BA'[place]}"
         run.step(f"{data}: coordinates")
         with clock() as seconds:
@@ -35,7 +36,6 @@ def all_groups(run: Run) -> Iterator[Row]:
             for prior in (None, "similarity"):
                 name = f"{method}, symmetric" + (", similarity prior" if prior else "")
                 run.step(f"{data}: {name}")
-                cv = documents.halves(train, run.seed)
                 ranker = chosen(alphas(run), cv, relation="symmetric", loss=loss, prior=prior)
                 yield row(run, TABLE, data, name, ranker, *graphs, note=note)
     run.step("all documents: fit")

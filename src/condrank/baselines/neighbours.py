@@ -18,6 +18,7 @@ from condrank.observations import Complete, Edges, Factored
 from condrank.ranker import as_graph
 from condrank.ranking import top_indices
 from condrank.settings import check_count
+from condrank.tables.ids import Ids
 
 
 class NearestNeighbours(Baseline):
@@ -137,15 +138,12 @@ class _Neighbourhoods:
 
 def _places(nodes: Nodes, training: Nodes) -> np.ndarray:
     """Position of each node among the training nodes, -1 where it is not one of them."""
-    if nodes.base is not training.base:
-        # Encoded or transformed anew: ids tell, where there are any.
-        if nodes.ids is None or training.ids is None:
-            return np.full(len(nodes), -1)
-        known = {one: place for place, one in enumerate(training.ids.tolist())}
-        return np.array([known.get(one, -1) for one in nodes.ids.tolist()], dtype=np.intp)
-    place = np.full(training.base.shape[0], -1)
-    place[slice(None) if training.index is None else training.index] = np.arange(len(training))
-    return place if nodes.index is None else place[nodes.index]
+    if nodes.base is training.base:
+        return nodes.places_in(training)
+    # Encoded or transformed anew: ids tell, where there are any.
+    if nodes.ids is None or training.ids is None:
+        return np.full(len(nodes), -1)
+    return Ids(training.ids).places(nodes.ids)
 
 
 def _right(M: Any, B: sparse.csr_array | None) -> Any:

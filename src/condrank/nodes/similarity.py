@@ -9,6 +9,7 @@ from condrank._blocks import row_blocks
 from condrank._dense import dense
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
+from condrank.tables.ids import Ids, shown
 
 # Most features, in numbers, to copy at a time: 64 MiB in double precision.
 COPIED = 1 << 23
@@ -103,27 +104,24 @@ class NodeSimilarity:
         names, training = nodes.base_ids, self.nodes.ids
         if names is None or training is None or nodes.base.shape[0] != nodes.base.shape[1]:
             return None
-        place = {one: column for column, one in enumerate(names.tolist())}
-        missing = [one for one in training.tolist() if one not in place]
-        if len(missing) == len(training):
+        columns = Ids(names).places(training)
+        missing = columns < 0
+        if missing.all():
             return None  # names of new nodes: their rows are against the training nodes
-        if missing:
+        if missing.any():
+            one = shown(training, int(np.argmax(missing)))
             raise ValueError(
-                f"the kernel has no column for {len(missing)} of the {len(training)} training nodes, such as "
-                f"{missing[0]!r}: kernel='precomputed' needs its values against all of them"
+                f"the kernel has no column for {missing.sum()} of the {len(training)} training nodes, such as {one!r}: "
+                "kernel='precomputed' needs its values against all of them"
             )
-        return np.array([place[one] for one in training.tolist()])
+        return columns
 
     def _shares_base(self, nodes: Nodes) -> bool:
         return same_values(nodes.base, self.nodes.base)
 
     def places(self, nodes: Nodes) -> np.ndarray:
         """Positions of nodes among the training nodes, -1 of new ones."""
-        if not self._shares_base(nodes):
-            return np.full(len(nodes), -1)
-        place = np.full(self.nodes.base.shape[0], -1)
-        place[self.nodes.positions] = np.arange(self.n_nodes)
-        return place[nodes.positions]
+        return nodes.places_in(self.nodes) if self._shares_base(nodes) else np.full(len(nodes), -1)
 
     def is_training(self, nodes: Nodes) -> bool:
         """Whether these are the training nodes themselves, in their order."""

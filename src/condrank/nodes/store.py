@@ -84,6 +84,12 @@ class Nodes:
         start, stop, _ = rows.indices(len(self))
         return self.take(np.arange(start, stop))
 
+    def places_in(self, others: Nodes) -> np.ndarray:
+        """Position of each of these nodes among others of the same base, -1 where it is not one of them."""
+        place = np.full(others.base.shape[0], -1)
+        place[others.positions] = np.arange(len(others))
+        return place[self.positions]
+
     def kernel_with(self, others: Nodes) -> np.ndarray:
         """Entries of a precomputed kernel between these nodes and others of the same base, as a new array."""
         if self.index is None and others.index is None:

@@ -22,15 +22,24 @@ def read_ids(columns: Columns, name: str, hint: str = "") -> np.ndarray:
     """The ids of a column, as they are; a missing or repeated one is refused by its row."""
     columns.refuse_missing(name, hint)
     ids = columns.values[name]
+    twice = find_twice(ids, columns.where)
+    if twice is not None:
+        first, row = twice
+        raise ValueError(
+            f"{columns.where(row)}: id {shown(ids, row)!r} was there before, in {columns.where(first)}; "
+            f"column {name!r} must have every id once{hint}"
+        )
+    return ids
+
+
+def find_twice(ids: np.ndarray, where: Callable[[int], str]) -> tuple[int, int] | None:
+    """Where the first id that two nodes have is, and where it is again; None where all are different."""
     seen: dict[Any, int] = {}
     for row, key in enumerate(keys(ids)):
-        first = seen.setdefault(_hashable(key, columns.where, row), row)
+        first = seen.setdefault(_hashable(key, where, row), row)
         if first != row:
-            raise ValueError(
-                f"{columns.where(row)}: id {shown(ids, row)!r} was there before, in {columns.where(first)}; "
-                f"column {name!r} must have every id once{hint}"
-            )
-    return ids
+            return first, row
+    return None
 
 
 class Ids:

@@ -11,7 +11,7 @@ import numpy as np
 
 from condrank.tables.columns import as_objects, canonical, missing
 from condrank.tables.formats import read_rows, read_text
-from condrank.tables.ids import Ids, keys, shown
+from condrank.tables.ids import Ids, find_twice, shown
 from condrank.tables.kinds import as_number
 from condrank.validation import check_features
 
@@ -67,14 +67,13 @@ def _check_ids(ids: np.ndarray, what: str) -> None:
     gone = missing(ids)
     if gone.any():
         raise ValueError(f"{what}: node {int(np.argmax(gone)) + 1} has no id; name it")
-    seen: dict[Any, int] = {}
-    for number, key in enumerate(keys(ids), start=1):
-        first = seen.setdefault(key, number)
-        if first != number:
-            raise ValueError(
-                f"{what}: nodes {first} and {number} both have the id {shown(ids, number - 1)!r}; "
-                "every node of a kernel must have an id of its own"
-            )
+    twice = find_twice(ids, lambda row: f"{what}: node {row + 1}")
+    if twice is not None:
+        first, again = twice
+        raise ValueError(
+            f"{what}: nodes {first + 1} and {again + 1} both have the id {shown(ids, again)!r}; "
+            "every node of a kernel must have an id of its own"
+        )
 
 
 def _of_frame(frame: Any) -> tuple[np.ndarray, np.ndarray]:

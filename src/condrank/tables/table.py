@@ -82,7 +82,8 @@ class Table:
         columns.refuse_gaps(gaps, can_drop=True)
         kinds = {}
         for name in names:
-            columns.refuse_missing(name, "; fill it in, or leave the column out by drop=")
+            if gaps[name].any():
+                columns.refuse_missing(name, "; fill it in, or leave the column out by drop=")
             kinds[name] = told.get(name) or infer_kind(columns, name)
         return cls.of_kinds(columns, kinds, id_name)
 
