@@ -359,6 +359,19 @@ def test_an_incomplete_graph_has_folds_by_default(params, setting, rank_by):
     np.testing.assert_array_equal(found.fold_losses_, expected.fold_losses_)
 
 
+@ones_out
+@relations
+def test_a_node_whose_labels_are_all_zero(cv, relation):
+    Y = 50 * labels(relation, 8)
+    Y[4] = 0
+    if relation != "ordinary":
+        Y[:, 4] = 0
+    found = ConditionalRankerCV(ALPHAS, cv, relation=relation).fit(X[:8], Y)
+    for alpha, loss in zip(ALPHAS, found.cv_losses_, strict=True):
+        scores = left_out_scores(cv, ConditionalRanker(relation, alpha=alpha, tol=1e-12), Y, X[:8])
+        assert loss == pytest.approx(pooled(Y, scores), abs=1e-9)
+
+
 def test_edge_out_of_an_incomplete_graph_is_refused():
     with pytest.raises(ValueError, match=r"use cv=SettingSplit\(setting=1\)"):
         ConditionalRankerCV(cv="leave-edge-out").fit(X, holes(labels("ordinary")))

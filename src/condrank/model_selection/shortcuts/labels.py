@@ -52,7 +52,10 @@ class Noise:
         """Scores rounded, in place, to multiples of the noise; ``share`` of it where they are made of less."""
 
         def work(block: slice) -> None:
-            part, steps = scores[block], np.maximum(share * self.steps[block], np.finfo(scores.dtype).tiny)
+            part, numbers = scores[block], np.finfo(scores.dtype)
+            # Labels that are all zero have no noise to give; the scores of their row have that of their own last digit.
+            own = numbers.eps * np.abs(part).max(axis=1, keepdims=True, initial=0)
+            steps = np.maximum(np.maximum(share * self.steps[block], own), numbers.tiny)
             part /= steps
             np.rint(part, out=part)
             part *= steps
