@@ -396,6 +396,7 @@ def test_recommendation(labels, relation, loss):
     assert all(len(line) <= 100 for line in text.splitlines())
     assert "nan" not in text
     assert "None" not in text
+    assert set(found.loss_reasons) <= set(found.reasons)
     json.dumps(found.to_dict(), allow_nan=False)
 
 

@@ -11,7 +11,6 @@ from condrank.cli.options import Kernel, Loss, Mirror, Model, Prior, Relation, T
 from condrank.cli.terminal import say
 
 if TYPE_CHECKING:
-    from condrank.diagnosis import Diagnosis
     from condrank.graph import RelationGraph
 
 # λ to try where each of them is a fit of its own, and how exactly: enough to tell which of them ranks best.
@@ -91,23 +90,14 @@ def _recommended(relation: str, loss: str, graph: RelationGraph) -> tuple[str, s
         told.append(f"relation {relation}")
         reasons.append(found.reasons[0])
     if loss == Loss.auto:
-        loss, reason = _recommended_loss(found, relation)
+        loss, reason = found.recommended_loss, next(iter(found.loss_reasons), "There is nothing against it.")
+        if loss == "logistic" and relation != "reciprocal":
+            loss = "ranking"
+            reason = f"The logistic loss, for wins and losses, needs a reciprocal relation, not a {relation} one."
         told.append(f"loss {loss}")
         reasons.append(reason)
     say(f"{' and '.join(told)}, by the labels: {' '.join(reasons)}")
     return relation, loss
-
-
-def _recommended_loss(found: Diagnosis, relation: str) -> tuple[str, str]:
-    """The loss for a relation, and the reason for it."""
-    from condrank.diagnosis.recommendation import recommend_loss
-
-    if found.recommended_loss == "logistic" and relation != "reciprocal":
-        return "ranking", f"The logistic loss, for wins and losses, needs a reciprocal relation, not a {relation} one."
-    sampled = found.shape_used != found.shape
-    per_row = found.n_edges / found.shape[0] if sampled else found.rows.edges_per_row
-    loss, reasons = recommend_loss(found.recommended_relation, found.values, found.rows, per_row, sampled)
-    return loss, reasons[0] if reasons else "There is nothing against it."
 
 
 def _alpha(text: str) -> float | None:

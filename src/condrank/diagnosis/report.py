@@ -44,6 +44,8 @@ class Diagnosis:
         For ``ConditionalRanker(constant=...)``: whether nodes of a reciprocal relation want strengths of their own.
     reasons : list of str
         Why, in sentences, and what else the measurements suggest.
+    loss_reasons : list of str
+        Those of the reasons that are for the loss.
     shape : tuple of (int, int)
         Rows (conditioning nodes) and columns (objects).
     two_domain : bool
@@ -85,6 +87,7 @@ class Diagnosis:
     recommended_loss: Loss
     recommended_constant: bool
     reasons: list[str]
+    loss_reasons: list[str]
     shape: tuple[int, int]
     two_domain: bool
     n_edges: int
@@ -185,6 +188,7 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
         recommended_loss=loss,
         recommended_constant=recommend_constant(relation, hodge),
         reasons=reasons,
+        loss_reasons=loss_reasons,
         shape=labels.shape,
         two_domain=two_domain,
         n_edges=labels.n_edges,
