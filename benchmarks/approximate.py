@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.harness import Row, measure, peak_mib, suite
 from condrank import ConditionalRanker, RelationGraph
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
 from condrank.nodes import NodeKernel
 from condrank.nodes.nystroem import NystroemFeatures
 

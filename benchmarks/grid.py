@@ -16,7 +16,7 @@ from benchmarks import data
 from benchmarks.harness import Deadline, Row, suite
 from benchmarks.plain import PlainDual
 from condrank import ConditionalRanker, RelationGraph
-from condrank.settings import read_settings
+from condrank.problem.settings import read_settings
 from condrank.solvers.preconditioned import DENSE_FROM
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_system

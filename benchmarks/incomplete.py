@@ -10,7 +10,7 @@ from benchmarks import data
 from benchmarks.harness import Deadline, Row, cut_short, suite
 from benchmarks.plain import PlainDual
 from condrank import ConditionalRanker, RelationGraph
-from condrank.settings import read_settings
+from condrank.problem.settings import read_settings
 from condrank.solvers.preconditioned import EdgeLoss, PrimalSystem
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_system

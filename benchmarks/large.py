@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks import data
 from benchmarks.harness import Deadline, Row, cut_short, measure, peak_mib, seconds, suite
 from condrank import ConditionalRanker
-from condrank.settings import read_settings
+from condrank.problem.settings import read_settings
 from condrank.solvers.preconditioned import PrimalSystem
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_system

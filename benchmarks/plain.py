@@ -12,9 +12,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.data import SIGN
 from condrank import RelationGraph
+from condrank.products.sampled import SampledProducts
 from condrank.solvers.krylov import Iterated, krylov
 from condrank.solvers.preconditioned import EdgeLoss
-from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Watch
 
 

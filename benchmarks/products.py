@@ -9,8 +9,8 @@ from benchmarks import data
 from benchmarks.complete import eigen_jobs
 from benchmarks.harness import Row, measure, suite
 from condrank import ConditionalRanker
-from condrank.settings import read_settings
-from condrank.solvers.plan import EIGH, SAMPLED_SPEED
+from condrank.fitting.plan import EIGH, SAMPLED_SPEED
+from condrank.problem.settings import read_settings
 from condrank.solvers.preconditioned import DENSE_FROM, PrimalSystem
 from condrank.solvers.systems import make_system
 

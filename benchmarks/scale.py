@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.harness import Row, measure, seconds, suite
 from condrank import ConditionalRanker, RelationGraph, sampled_rank_loss
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
 
 CLASSES = 50
 

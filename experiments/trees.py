@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from condrank import RelationGraph
-from condrank.ranker import Ranker, as_graph
+from condrank.rankers.base import Ranker, as_graph
 
 LIBRARIES = {"LightGBM": "lightgbm", "XGBoost": "xgboost"}
 OBJECTIVES = ("lambdarank", "regression")

@@ -26,30 +26,30 @@ if TYPE_CHECKING:
         tables,
     )
     from condrank.diagnosis import diagnose
-    from condrank.estimators import ConditionalRanker
     from condrank.exceptions import CondrankWarning, KernelWarning, RelationWarning
     from condrank.graph import RelationGraph
+    from condrank.graph.transformer import NodeTransformer
     from condrank.index import ObjectIndex
+    from condrank.model_selection.sampled_loss import sampled_rank_loss
     from condrank.model_selection.search import ConditionalRankerCV
-    from condrank.node_transformer import NodeTransformer
     from condrank.nodes.spectrum import suggest_components
-    from condrank.ranking import Ranking
-    from condrank.sampled_loss import sampled_rank_loss
+    from condrank.rankers.conditional import ConditionalRanker
+    from condrank.rankers.ranking import Ranking
     from condrank.tables.ranker import TableRanker
 
 _HOME = {
-    "ConditionalRanker": "condrank.estimators",
+    "ConditionalRanker": "condrank.rankers.conditional",
     "ConditionalRankerCV": "condrank.model_selection.search",
     "CondrankWarning": "condrank.exceptions",
     "KernelWarning": "condrank.exceptions",
-    "NodeTransformer": "condrank.node_transformer",
+    "NodeTransformer": "condrank.graph.transformer",
     "ObjectIndex": "condrank.index",
     "RelationGraph": "condrank.graph",
     "RelationWarning": "condrank.exceptions",
-    "Ranking": "condrank.ranking",
+    "Ranking": "condrank.rankers.ranking",
     "TableRanker": "condrank.tables.ranker",
     "diagnose": "condrank.diagnosis",
-    "sampled_rank_loss": "condrank.sampled_loss",
+    "sampled_rank_loss": "condrank.model_selection.sampled_loss",
     "suggest_components": "condrank.nodes.spectrum",
 }
 _MODULES = (
@@ -96,6 +96,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
+    if name == "parquet":  # its place until 0.2
+        return import_module("condrank.frames.parquet")
     if name in _MODULES:
         return import_module(f"condrank.{name}")
     raise AttributeError(f"module 'condrank' has no attribute {name!r}")

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from condrank.objective.relations import RELATIONS
 from condrank.observations.edges import Edges
-from condrank.relations import RELATIONS
 from condrank.solvers.dual import LOSSES, DualSystem, solve_dual
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum
 from reference import naive_scores

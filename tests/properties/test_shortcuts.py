@@ -8,9 +8,10 @@ from hypothesis.extra.numpy import arrays
 import reference_shortcuts as twins
 from condrank import RelationGraph
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
-from condrank.nodes import NodeKernel, fit_coordinates
+from condrank.nodes import NodeKernel
+from condrank.objective.relations import get_relation
 from condrank.observations import Complete
-from condrank.relations import get_relation
+from condrank.problem.coordinates import fit_coordinates
 from condrank.solvers.closed_form import ClosedForm
 
 SHORTCUTS = {

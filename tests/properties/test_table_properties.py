@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from condrank import ConditionalRanker, RelationGraph, TableRanker
+from condrank.frames.packing import pack, pack_table, unpack, unpack_table
 from condrank.tables import Table, TableEncoder, read_kernel, read_table
-from condrank.tables.packing import pack, pack_table, unpack, unpack_table
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 NUMBERS = st.floats(width=64) | st.integers(-(2**70), 2**70)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from condrank.graph import RelationGraph
-from condrank.nodes import Coordinates, NodeKernel, fit_coordinates
-from condrank.ranker import Ranker
+from condrank.nodes import Coordinates, NodeKernel
+from condrank.problem.coordinates import fit_coordinates
+from condrank.rankers.base import Ranker
 
 
 class Baseline(Ranker):

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import row_blocks
-from condrank._dense import dense
+from condrank.base.blocks import row_blocks
+from condrank.base.checks import check_count
+from condrank.base.dense import dense
 from condrank.baselines.base import Baseline
+from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.observations import Complete, Edges, Factored
-from condrank.ranker import as_graph
-from condrank.ranking import top_indices
-from condrank.settings import check_count
-from condrank.tables.ids import Ids
+from condrank.rankers.base import as_graph
+from condrank.rankers.ranking import top_indices
 
 
 class NearestNeighbours(Baseline):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from condrank.base.checks import check_choice, check_number
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
-from condrank.model import Model
-from condrank.ranker import as_graph, warn_of_disagreement
-from condrank.relations import RECIPROCAL, Relation, get_relation
-from condrank.settings import check_choice, check_number
+from condrank.models.model import Model
+from condrank.objective.relations import RECIPROCAL, Relation, get_relation
+from condrank.rankers.base import as_graph, warn_of_disagreement
 from condrank.solvers.explicit import FEATURES, MAX_BYTES, all_edges, solve_explicit
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.checking import check_features
 from condrank.nodes.similarity import NodeSimilarity
-from condrank.ranker import as_graph
-from condrank.validation import check_features
+from condrank.rankers.base import as_graph
 
 
 class SimilarityRanker(Baseline):

@@ -10,12 +10,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
+from condrank.base.checks import check_choice, check_count, check_number
 from condrank.baselines.base import Baseline
 from condrank.baselines.rls import check_relation
-from condrank.model import Model
+from condrank.models.model import Model
 from condrank.observations import Edges
-from condrank.ranker import as_graph, warn_of_disagreement
-from condrank.settings import check_choice, check_count, check_number
+from condrank.rankers.base import as_graph, warn_of_disagreement
 from condrank.solvers.explicit import MAX_BYTES, all_edges, n_product_features, product_features, weight_matrix
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_number
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
-from condrank.model import Model
-from condrank.ranker import as_graph
-from condrank.settings import check_number
+from condrank.models.model import Model
+from condrank.rankers.base import as_graph
 
 
 class TwoStepRidge(Baseline):

@@ -175,7 +175,7 @@ def _tell_diagnosis(task: Task, console: Console) -> None:
     """What the labels alone say, in a line or two."""
     found, hodge = task.diagnosis, task.diagnosis.hodge
     console.print("\n[bold]The labels alone say[/bold] [dim](condrank.diagnose)[/dim]")
-    from condrank.relations import RELATIONS
+    from condrank.objective.relations import RELATIONS
 
     relation = RELATIONS[found.recommended_relation]
     says = [f'relation="{relation.name}": {relation.says}.']

@@ -43,8 +43,8 @@ def diagnose(
 
 def _read_edges_alone(tables: Tables) -> RelationGraph:
     """A graph of the nodes that the edges name: of two kinds where no node is both a start and an end."""
+    from condrank.frames.edges import find_columns
     from condrank.tables import read_graph, read_table
-    from condrank.tables.edges import find_columns
 
     columns = read_table(tables.edges, "edges")
     options = column_options(

@@ -139,7 +139,7 @@ def make_ranker(asked: Asked, graph: RelationGraph) -> tuple[Any, str]:
 def plan_of(ranker: Any, graph: RelationGraph) -> Any:
     """The plan of a fit; a ValueError where it does not fit into memory."""
     from condrank import TableRanker
-    from condrank.solvers.available import available_memory, readable
+    from condrank.base.memory import available_memory, readable
 
     plan, free = TableRanker(ranker).plan(graph), available_memory()
     if free is not None and plan.memory > free:

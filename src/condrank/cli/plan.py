@@ -29,7 +29,7 @@ def plan(
     graph = read_tables(tables)
     asked = read_model(model, graph, tables.kernel_matrix is not None)
     from condrank import ConditionalRanker, ConditionalRankerCV, TableRanker
-    from condrank.solvers.available import available_memory, readable
+    from condrank.base.memory import available_memory, readable
 
     planned = TableRanker(ConditionalRanker(**asked.params, alpha=asked.alpha or 1.0)).plan(graph)
     free = available_memory()

@@ -14,7 +14,7 @@ from condrank.cli.terminal import fail
 if TYPE_CHECKING:
     import numpy as np
 
-    from condrank.ranking import Ranking
+    from condrank.rankers.ranking import Ranking
     from condrank.tables import TableRanker
 
 EPILOG = (
@@ -80,7 +80,7 @@ def rank(
 
 def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
     """Refuse an id that the model does not know, with those that are spelled alike."""
-    from condrank.tables.ids import Ids, as_id_array
+    from condrank.frames.ids import Ids, as_id_array
 
     if not given:
         return

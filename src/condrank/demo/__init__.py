@@ -25,12 +25,12 @@ from threadpoolctl import threadpool_limits
 from condrank.datasets import make_digits_task, make_rock_paper_scissors
 from condrank.demo.results import DemoResult, ModelResult, Ranked, Task, UnseenClasses
 from condrank.diagnosis import diagnose
-from condrank.estimators import ConditionalRanker
 from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
 from condrank.metrics import rank_loss
 from condrank.model_selection import SettingSplit
 from condrank.model_selection.search import ConditionalRankerCV
+from condrank.rankers.conditional import ConditionalRanker
 
 __all__ = ["DemoResult", "Task", "UnseenClasses", "count_steps", "run_demo"]
 

@@ -8,13 +8,6 @@ Importing this package does not import Dask; its modules do.
 
 from __future__ import annotations
 
-from typing import Any
-
 from condrank.distributed.cost import Estimate, Rates, estimate
 
 __all__ = ["Estimate", "Rates", "estimate"]
-
-
-def is_dask(data: Any) -> bool:
-    """Whether data is a Dask array, dataframe or series; told by its type, so that Dask need not be imported."""
-    return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

@@ -15,13 +15,13 @@ import dask.array as da
 import numpy as np
 from dask.delayed import Delayed, delayed
 
-from condrank.distributed import is_dask
+from condrank.base.dask import is_dask
 from condrank.distributed.agreement import Agreement
 from condrank.distributed.cluster import compute, persist, preferably_at, shared, total, worker_threads
 from condrank.distributed.cost import count_partitions
 from condrank.distributed.partition import Columns, EdgePartition, Facts, compared, counted, split
+from condrank.nodes.checking import check_edges
 from condrank.nodes.store import Nodes
-from condrank.validation import check_edges
 
 BINS = 4096  # runs of nodes whose edges are counted together
 

@@ -13,8 +13,8 @@ from condrank.distributed.agreement import Agreement, Range
 from condrank.distributed.cluster import one_thread
 from condrank.distributed.rows import block_features
 from condrank.nodes.feature_maps import FeatureMap
+from condrank.objective.relations import ORDINARY
 from condrank.observations.edges import Edges
-from condrank.relations import ORDINARY
 from condrank.solvers.preconditioned import PrimalSystem
 
 # Nodes are sorted, not marked, where fewer than one in this many occurs.

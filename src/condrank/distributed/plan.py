@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from condrank.base.memory import readable
 from condrank.distributed.complete import DistributedComplete
 from condrank.distributed.cost import partition_bytes
 from condrank.distributed.edges import DistributedEdges
+from condrank.fitting.plan import EIGH, SAMPLED_SPEED, Plan
 from condrank.graph import RelationGraph
-from condrank.settings import Settings
-from condrank.solvers.available import readable
-from condrank.solvers.plan import EIGH, SAMPLED_SPEED, Plan
+from condrank.problem.settings import Settings
 
 ITERATIONS = 30.0  # of CG, where nothing is known of the graph
 

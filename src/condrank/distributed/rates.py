@@ -17,7 +17,7 @@ from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.rows import DaskArray, DistributedFeatures
 from condrank.distributed.system import DistributedSystem
 from condrank.nodes import NodeKernel, Nodes
-from condrank.relations import ORDINARY
+from condrank.objective.relations import ORDINARY
 
 REPEATS, TASKS = 3, 200
 

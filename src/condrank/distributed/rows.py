@@ -13,7 +13,7 @@ from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from condrank.distributed.cluster import shared, total
-from condrank.model import Model
+from condrank.models.model import Model
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
 from condrank.nodes.feature_sums import FeatureSums

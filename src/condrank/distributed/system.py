@@ -9,10 +9,10 @@ from condrank.distributed.cluster import persist, preferably_at, shared, total
 from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.partition import product, right_hand_side, system_of, wanted
 from condrank.distributed.rows import DistributedFeatures, blocks_of, bounds_of
-from condrank.relations import Relation
+from condrank.objective.relations import Relation
+from condrank.products.sampled import NUMBA_WORK
 from condrank.solvers.krylov import krylov
 from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.sampled import NUMBA_WORK
 from condrank.solvers.solution import Iteration, Solution
 
 

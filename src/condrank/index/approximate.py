@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
+from condrank.base.checks import check_count
 from condrank.index.exact import finished, search
 from condrank.index.restrictions import Restriction
 from condrank.index.vectors import InnerProducts
-from condrank.settings import check_count
 
 SAMPLE = 10_000  # objects that the balance is told from
 AT_A_TIME = 512  # objects added before a search may have its turn

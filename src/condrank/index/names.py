@@ -9,7 +9,7 @@ import numpy as np
 
 from condrank.index.growing import GrowingRows
 from condrank.nodes import Nodes
-from condrank.validation import check_ids, positions
+from condrank.nodes.checking import check_ids, positions
 
 
 class Names:

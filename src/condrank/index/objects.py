@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_count
+from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.index.approximate import Graph, GraphSettings, search_graph
 from condrank.index.exact import search
@@ -18,10 +20,8 @@ from condrank.index.names import Names, look_up
 from condrank.index.restrictions import Restriction, read_choice
 from condrank.index.vectors import InnerProducts, ModelScores, VectorScores
 from condrank.nodes import Nodes
-from condrank.ranking import Ranking
-from condrank.settings import check_count
-from condrank.tables.ids import Ids
-from condrank.validation import check_features, check_ids, positions
+from condrank.nodes.checking import check_features, check_ids, positions
+from condrank.rankers.ranking import Ranking
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank._blocks import in_threads, row_blocks
-from condrank.ranking import top_indices
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.rankers.ranking import top_indices
 
 PARTS = 4  # parts that the rows of a large block are cut into
 THREADED = 2**19  # scores of a block from which on its rows are shared out to threads

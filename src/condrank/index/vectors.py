@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import row_blocks
-from condrank._dense import dense
-from condrank.model import Model
+from condrank.base.blocks import row_blocks
+from condrank.base.dense import dense
+from condrank.models.model import Model
 from condrank.nodes import ExplicitFeatures, Nodes
 from condrank.nodes.feature_maps import FeatureRows, LinearFeatures
 

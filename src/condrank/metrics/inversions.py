@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from condrank import _blocks
+from condrank.base import blocks as _blocks
 from condrank.metrics.inversion_loops import LEAF, Kernels, numba_kernels
 
 BLOCK_ENTRIES = _blocks.CACHED  # rows are taken in blocks of about this many entries, a thread for each

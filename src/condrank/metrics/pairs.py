@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from condrank import _blocks
+from condrank.base import blocks as _blocks
 from condrank.metrics.checking import (
     Average,
     Floats,

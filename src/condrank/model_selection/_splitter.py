@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from condrank.base.checks import check_choice
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.observations import Edges
-from condrank.settings import check_choice
 
 SETTINGS = (1, 2, 3, 4)
 

@@ -12,7 +12,7 @@ import numpy as np
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs, Splitter
 from condrank.model_selection.splits import SettingSplit
-from condrank.ranker import NOTHING_TO_RANK
+from condrank.rankers.base import NOTHING_TO_RANK
 
 
 class Folds(NamedTuple):

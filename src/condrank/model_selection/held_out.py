@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from condrank._blocks import row_blocks
-from condrank.early_stopping import warn_unless_converged
+from condrank.base.blocks import row_blocks
+from condrank.base.checks import check_choice
+from condrank.fitting.plan import make_plan
+from condrank.fitting.refusal import check_memory
+from condrank.fitting.run import warn_unless_converged
 from condrank.graph import RelationGraph
 from condrank.metrics.pairs import TruePairs
-from condrank.model import Model
 from condrank.model_selection._splitter import Graphs, listed
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+from condrank.models.model import Model
 from condrank.nodes import NodeKernel, Nodes
 from condrank.observations import Complete
-from condrank.settings import check_choice, read_settings
-from condrank.solvers.plan import make_plan
-from condrank.solvers.refusal import check_memory
+from condrank.problem.settings import read_settings
 from condrank.solvers.solution import Iteration
 from condrank.solvers.systems import make_model, make_system
 

@@ -18,13 +18,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from condrank.graph import RelationGraph
+from condrank.graph.transformer import NodeTransformer
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.held_out import Fold, in_dtype
 from condrank.model_selection.relevance import changed
-from condrank.node_transformer import NodeTransformer
-from condrank.ranker import NOTHING_TO_RANK, as_graph, rankable
-from condrank.ranking import Ranking
-from condrank.validation import check_features
+from condrank.nodes.checking import check_features
+from condrank.rankers.base import NOTHING_TO_RANK, as_graph, rankable
+from condrank.rankers.ranking import Ranking
 
 PREPROCESSING = ("raw", "standard", "quantile")
 # Most quantiles that features are mapped by.

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_choice
 from condrank.baselines import TwoStepRidge
+from condrank.fitting.plan import make_plan
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import check_graph
 from condrank.model_selection.held_out import Shortcut, check_one_out
 from condrank.model_selection.shortcuts import TwoStepShortcuts
-from condrank.settings import check_choice, read_settings
-from condrank.solvers.plan import make_plan
+from condrank.problem.settings import read_settings
 
 TWO_STEP = ("leave-query-out", "leave-object-out", "leave-both-out", "leave-edge-out")
 

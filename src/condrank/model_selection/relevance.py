@@ -17,10 +17,10 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
-from condrank._dense import dense
+from condrank.base.dense import dense
 from condrank.graph import RelationGraph
-from condrank.relations import SYMMETRIC
-from condrank.settings import read_settings
+from condrank.objective.relations import SYMMETRIC
+from condrank.problem.settings import read_settings
 from condrank.solvers.compared import compared_values, turn_by_signs
 from condrank.solvers.krylov import krylov
 from condrank.solvers.systems import make_model, make_system

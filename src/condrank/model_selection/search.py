@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn.callback import with_callbacks
 
-from condrank.estimators import ConditionalRanker
+from condrank.base.checks import check_choice, check_numbers
+from condrank.fitting.plan import make_plan
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import read_folds
 from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
 from condrank.model_selection.splits import SettingSplit
-from condrank.ranker import NOTHING_TO_RANK, as_graph, warn_of_disagreement
-from condrank.settings import Settings, check_choice, check_numbers, read_settings
-from condrank.solvers.plan import make_plan
+from condrank.problem.settings import Settings, read_settings
+from condrank.rankers.base import NOTHING_TO_RANK, as_graph, warn_of_disagreement
+from condrank.rankers.conditional import ConditionalRanker
 
 # Losses closer than this are equal: a tie goes to the larger λ, the simpler model.
 SAME_LOSS = 1e-12

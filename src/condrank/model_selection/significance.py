@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from condrank.base.checks import check_choice, check_count, check_number
 from condrank.graph import RelationGraph
 from condrank.metrics import MEASURES
 from condrank.model_selection._splitter import SETTINGS, check_graph
 from condrank.model_selection.folds import rank_by_of, read_folds, ties_directions
 from condrank.model_selection.results import CrossValidation
 from condrank.model_selection.validate import measure_folds, measures_order, read_scoring
-from condrank.settings import check_choice, check_count, check_number
 
 
 @dataclass(frozen=True)

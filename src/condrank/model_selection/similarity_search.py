@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from condrank.estimators import ConditionalRanker
+from condrank.base.checks import check_choice, check_count, check_number
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.judging import (
@@ -28,8 +28,9 @@ from condrank.model_selection.relevance import changed, learn_weights, median_di
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
 from condrank.nodes import NodeKernel
-from condrank.ranker import as_graph
-from condrank.settings import check_choice, check_count, check_number, read_settings
+from condrank.problem.settings import read_settings
+from condrank.rankers.base import as_graph
+from condrank.rankers.conditional import ConditionalRanker
 
 # λ to begin with, and factors by which to refine it.
 ALPHAS, REFINED = (0.03, 0.3, 3.0, 30.0), (0.25, 1.0, 4.0)

@@ -30,9 +30,9 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
+from condrank.base.checks import check_count, check_number
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Fold, Splitter, listed
-from condrank.settings import check_count, check_number
 
 LEAVE_ONE_OUT = "leave-one-out"
 

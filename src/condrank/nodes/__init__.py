@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from condrank.distributed import is_dask
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.exact import ExactKernel
 from condrank.nodes.features import ExplicitFeatures
 from condrank.nodes.kernels import NodeKernel
-from condrank.nodes.similarity import refuse_kernel_values
 from condrank.nodes.store import Nodes
 
 __all__ = [
@@ -23,7 +20,6 @@ __all__ = [
     "ExplicitFeatures",
     "NodeKernel",
     "Nodes",
-    "fit_coordinates",
 ]
 
 
@@ -87,29 +83,3 @@ class Coordinates(Protocol):
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The node kernel itself between nodes and others; None: the training nodes."""
         ...
-
-
-def fit_coordinates(
-    kernel: NodeKernel,
-    nodes: Nodes,
-    clip: bool = False,
-    weights: np.ndarray | None = None,
-    approximation: Approximation | None = None,
-    factors: Sequence[Any] = (),
-) -> Coordinates:
-    """Explicit features where the kernel has fewer of them than there are nodes, the exact kernel otherwise.
-
-    An approximation takes the place of either where it has fewer coordinates. ``factors`` of the nodes are those
-    whose sums over the basis will be asked for: over explicit features they are made in the same pass.
-    """
-    refuse_kernel_values(kernel, nodes)
-    if is_dask(nodes.base):
-        from condrank.distributed.rows import fit_distributed
-
-        return fit_distributed(kernel, nodes, weights, approximation, factors)
-    m = None if approximation is None else approximation.size(kernel, nodes)
-    if approximation is not None and m is not None:
-        return ApproximateKernel(kernel, nodes, weights, approximation.fit(kernel, nodes, m, clip), factors)
-    if ExplicitFeatures.applies(kernel, nodes):
-        return ExplicitFeatures(kernel, nodes, weights, factors=factors)
-    return ExactKernel(kernel, nodes, clip, weights)

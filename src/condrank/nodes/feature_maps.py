@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from condrank._blocks import row_blocks
-from condrank._dense import dense
+from condrank.base.blocks import row_blocks
+from condrank.base.dense import dense
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._dense import dense
+from condrank.base.dense import dense
 
 
 class FeatureSums:

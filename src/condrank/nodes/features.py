@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._dense import dense
+from condrank.base.dense import dense
 from condrank.nodes.exact import noise_level, residual_energy, spectrum
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
 from condrank.nodes.feature_sums import FeatureSums

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.cluster import MiniBatchKMeans
 
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes

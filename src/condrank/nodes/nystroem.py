@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank._dense import dense
+from condrank.base.dense import dense
 from condrank.nodes.exact import first_positive, noise_level, spectrum
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.landmarks import check_landmarks, choose_nodes, means

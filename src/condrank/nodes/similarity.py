@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import row_blocks
-from condrank._dense import dense
+from condrank.base.blocks import row_blocks
+from condrank.base.dense import dense
+from condrank.frames.ids import Ids, shown
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
-from condrank.tables.ids import Ids, shown
 
 # Most features, in numbers, to copy at a time: 64 MiB in double precision.
 COPIED = 1 << 23

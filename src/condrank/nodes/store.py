@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.distributed import is_dask
+from condrank.base.dask import is_dask
 
 
 class Nodes:

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import in_threads, row_blocks, squares_below
-from condrank._dense import dense
+from condrank.base.blocks import in_threads, row_blocks, squares_below
+from condrank.base.dense import dense
 
 
 class EveryPair(ABC):

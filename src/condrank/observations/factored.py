@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._dense import dense
+from condrank.base.dense import dense
 from condrank.observations.complete import EveryPair
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank._whole_file import whole_file
+from condrank.base.files import whole_file
 
 FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"

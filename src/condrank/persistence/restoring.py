@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.compared_model import ComparedModel
-from condrank.edge_model import EdgeModel
-from condrank.model import Model
+from condrank.base.checks import check_choice, check_count, check_number, check_numbers
+from condrank.fitting.plan import Plan
+from condrank.models.compared import ComparedModel
+from condrank.models.edge import EdgeModel
+from condrank.models.model import Model
 from condrank.nodes import ApproximateKernel, ExactKernel, ExplicitFeatures, Nodes
+from condrank.nodes.checking import check_ids
 from condrank.nodes.feature_maps import own_features
 from condrank.nodes.fourier import FourierFeatures
 from condrank.nodes.nystroem import NystroemFeatures
@@ -20,10 +23,8 @@ from condrank.nodes.values import KernelValues
 from condrank.observations import Edges
 from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, check_same
 from condrank.persistence.sums import sums_from
-from condrank.settings import Settings, check_choice, check_count, check_number, check_numbers
-from condrank.solvers.edge_kernels import edge_kernel
-from condrank.solvers.plan import Plan
-from condrank.validation import check_ids
+from condrank.problem.settings import Settings
+from condrank.products.edge_kernels import edge_kernel
 
 SOLVERS = ("closed_form", "primal", "newton", "dual", "dual_newton", "early_stopping", "explicit")
 NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # types of ids

@@ -33,8 +33,8 @@ def refuse_index(manifest: dict[str, Any]) -> None:
 
 def restored_ranker(manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> Any:
     """A ranker from the manifest and arrays of a file."""
-    from condrank.estimators import ConditionalRanker
     from condrank.persistence.restoring import from_state
+    from condrank.rankers.conditional import ConditionalRanker
 
     ranker = ConditionalRanker(**manifest["params"])
     with np.errstate(over="ignore", invalid="ignore"):  # told by what is not finite

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from condrank.base.checks import check_choice, check_count, check_number
 from condrank.nodes import Nodes
-from condrank.settings import Settings, check_choice, check_count, check_number, read_settings
+from condrank.problem.settings import Settings, read_settings
 
 # Settings that predictions depend on; the others tell how the solution was found.
 MEANING = (

@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from condrank._version import __version__
-from condrank.compared_model import ComparedModel
-from condrank.distributed import is_dask
-from condrank.edge_model import EdgeModel
+from condrank.base.dask import is_dask
+from condrank.models.compared import ComparedModel
+from condrank.models.edge import EdgeModel
 from condrank.nodes import Nodes
 from condrank.nodes.fourier import FourierFeatures
 from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, plain, settings_to

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_number, check_numbers
+from condrank.models.sums import FactoredSums
 from condrank.nodes.feature_sums import FeatureSums
-from condrank.settings import check_number, check_numbers
-from condrank.solvers.sums import FactoredSums
 
 
 def sums_to(sums: FactoredSums | None, arrays: dict[str, np.ndarray]) -> dict[str, Any] | None:

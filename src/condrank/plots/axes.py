@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from condrank.settings import check_count
+from condrank.base.checks import check_count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 
+from condrank.base.checks import check_choice
 from condrank.plots.axes import NOT_OBSERVED, label_below, new_axes, sample_note
 from condrank.plots.predictions import fitted_ranker, predict_sample
-from condrank.settings import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

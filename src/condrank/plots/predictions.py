@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost, rank_by_of
 from condrank.nodes import Nodes

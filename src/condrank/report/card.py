@@ -11,8 +11,8 @@ import numpy as np
 
 from condrank._version import __version__
 from condrank.graph import RelationGraph
+from condrank.objective.relations import RELATIONS
 from condrank.plots.predictions import query_names, ranks_incoming
-from condrank.relations import RELATIONS
 from condrank.report.identity import data_fingerprint, model_fingerprint
 from condrank.report.markup import Markup, facts, join, tag
 from condrank.report.measured import SETTINGS, Measured

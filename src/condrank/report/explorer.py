@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from condrank.frames.table import Table
 from condrank.nodes import Nodes
 from condrank.report.rankings import Rankings
-from condrank.tables.table import Table
 
 #: Bytes of the rankings, which bounds the page.
 MOST_BYTES = 1_800_000

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.observations import Complete, Edges, Factored
@@ -16,7 +17,6 @@ from condrank.persistence import Saved
 from condrank.persistence.layout import checksum
 from condrank.persistence.state import to_state
 from condrank.tables.ranker import TableRanker
-from condrank.tables.table import Table
 
 
 def model_fingerprint(ranker: TableRanker) -> str | None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_choice, check_count
 from condrank.baselines import SimilarityRanker
 from condrank.graph import RelationGraph
 from condrank.model_selection import Comparison, CrossValidation, SettingSplit, compare, cross_validate
 from condrank.model_selection.folds import ties_directions
 from condrank.plots.axes import draw_nodes
 from condrank.plots.predictions import ranks_incoming
-from condrank.settings import check_choice, check_count
 from condrank.tables.ranker import TableRanker
 
 SETTINGS = {

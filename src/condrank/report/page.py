@@ -16,9 +16,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from condrank._version import __version__
-from condrank._whole_file import whole_file
+from condrank.base.checks import check_count
+from condrank.base.dask import is_dask
+from condrank.base.files import whole_file
 from condrank.diagnosis import diagnose
-from condrank.distributed import is_dask
+from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost
 from condrank.plots.predictions import check_graph, ranks_incoming
@@ -28,9 +30,7 @@ from condrank.report.explorer import explorer_data
 from condrank.report.markup import Markup, escape, join, script_data, tag
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
 from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample
-from condrank.settings import check_count
 from condrank.tables.ranker import TableRanker
-from condrank.tables.table import Table
 
 #: Conditioning nodes that are ranked, and objects of each that are kept.
 MAX_QUERIES, TOP = 2000, 50

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
 from condrank.nodes import Nodes
 from condrank.plots.axes import draw_nodes
 from condrank.plots.predictions import predict_blocks, query_names, ranks_incoming
-from condrank.ranking import top_indices
+from condrank.rankers.ranking import top_indices
 from condrank.tables.ranker import TableRanker
-from condrank.tables.table import Table
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from condrank.settings import check_count, check_number
+from condrank.base.checks import check_count, check_number
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.frames.ids import as_id_array, shown
 from condrank.persistence.layout import MOST_HEADER, model_file
 from condrank.service.refusals import Refusal
 from condrank.tables import TableRanker
-from condrank.tables.ids import as_id_array, shown
 from condrank.tables.known import KnownNodes
 
 NodeId = str | int | float

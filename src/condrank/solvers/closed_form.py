@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from condrank._blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import CACHED, in_threads, row_blocks
 from condrank.nodes import Coordinates
-from condrank.relations import Relation
+from condrank.objective.relations import Relation
 from condrank.solvers.solution import Iteration, Solution
 from condrank.solvers.well_conditioned import WellConditioned
 

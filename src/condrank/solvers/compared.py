@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from condrank._blocks import CACHED, row_blocks
-from condrank._dense import dense
+from condrank.base.blocks import CACHED, row_blocks
+from condrank.base.dense import dense
 from condrank.nodes import Coordinates, Nodes
+from condrank.objective.relations import RECIPROCAL, SYMMETRIC
 from condrank.observations import Edges
-from condrank.relations import RECIPROCAL, SYMMETRIC
 from condrank.solvers.closed_form import CompleteInverse
 from condrank.solvers.krylov import Operator
 from condrank.solvers.preconditioned import PrimalSystem

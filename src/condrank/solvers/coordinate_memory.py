@@ -13,7 +13,7 @@ from condrank.nodes.exact import COPIED, noise_level
 from condrank.nodes.feature_maps import DENSE_BLOCK, SPARSE_BLOCK
 from condrank.nodes.landmarks import choice_cost
 from condrank.nodes.similarity import NodeSimilarity
-from condrank.settings import Settings
+from condrank.problem.settings import Settings
 
 # From so many nodes on a sample of their kernel is looked at: it tells how many eigenvalues are rounding noise.
 LOOK_FROM, LOOK = 1000, 300

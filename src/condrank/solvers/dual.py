@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank.objective.relations import Relation
 from condrank.observations.edges import Edges
-from condrank.relations import Relation
+from condrank.observations.rows import Rows
+from condrank.products.edge_kernels import EdgeKernel
+from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual_plan import plan_preconditioner
-from condrank.solvers.edge_kernels import EdgeKernel
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
-from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.krylov import Iterated, Watch
 from condrank.solvers.refinement import pays, refined
-from condrank.solvers.rows import Rows
 
 LOSSES = ("regression", "ranking")
 

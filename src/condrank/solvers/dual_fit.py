@@ -8,9 +8,9 @@ import numpy as np
 
 from condrank.nodes.values import KernelValues
 from condrank.observations import Edges
+from condrank.products.edge_kernels import edge_kernel
+from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem, solve_dual
-from condrank.solvers.edge_kernels import edge_kernel
-from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.solution import Iteration, Solution
 
 
@@ -20,7 +20,7 @@ class DualFit:
     Parameters
     ----------
     name : str
-        Edge kernel: a relation's name (Kronecker) or one of `condrank.solvers.edge_kernels`.
+        Edge kernel: a relation's name (Kronecker) or one of `condrank.products.edge_kernels`.
     loss : {"regression", "ranking"}
         Ranking is conditioned on the starting nodes.
     rows, cols : KernelValues

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from condrank.settings import Settings
+from condrank.problem.settings import Settings
+from condrank.products.kronecker import dense_products, loops_for
+from condrank.products.sampled import GATHER
 from condrank.solvers.edge_preconditioner import block_rows, n_eigenvectors
-from condrank.solvers.kronecker import dense_products, loops_for
-from condrank.solvers.sampled import GATHER
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from condrank.products.kronecker import AT_EDGES, SINGLE, TIMES, KroneckerEdges, loops_for
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker, n_eigenvectors
 from condrank.solvers.expected import Expected, Strengths, dual_steps, moment_steps
-from condrank.solvers.kronecker import AT_EDGES, SINGLE, TIMES, KroneckerEdges, loops_for
 from condrank.solvers.refinement import LONGEST
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from condrank.relations import Relation
-from condrank.solvers.kronecker import AT_EDGES, KroneckerEdges, loops_for
+from condrank.objective.relations import Relation
+from condrank.products.kronecker import AT_EDGES, KroneckerEdges, loops_for
+from condrank.products.sampled import SampledProducts
 from condrank.solvers.krylov import Operator
-from condrank.solvers.sampled import SampledProducts
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from condrank.relations import Relation
+from condrank.objective.relations import Relation
 
 # Eigenvalues kept apart, and groups of the others: all products of two are formed.
 APART, POOLED = 24, 40

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import linalg
 
-from condrank._blocks import ENTRIES, row_blocks
+from condrank.base.blocks import ENTRIES, row_blocks
 from condrank.nodes import Coordinates
 from condrank.nodes.exact import spectrum
+from condrank.objective.relations import Relation
 from condrank.observations import Edges, Observations
-from condrank.relations import Relation
 from condrank.solvers.solution import Iteration, Solution
 
 MAX_BYTES = 4 * 2**30

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from condrank.nodes.values import KernelValues
+from condrank.objective.relations import RECIPROCAL
 from condrank.observations import Edges
-from condrank.relations import RECIPROCAL
+from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem
 from condrank.solvers.dual_plan import RankPlan, plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
-from condrank.solvers.kronecker import KroneckerEdges
 from condrank.solvers.krylov import Operator, krylov
 from condrank.solvers.logistic import INNER_ITERATIONS, Newton
 from condrank.solvers.solution import Iteration, Solution

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from condrank._blocks import CACHED, ENTRIES, n_processors
+from condrank.base.blocks import CACHED, ENTRIES, n_processors
 from condrank.graph import RelationGraph
 from condrank.observations import Complete, Edges, Factored
-from condrank.settings import Settings
+from condrank.problem.settings import Settings
+from condrank.products.kronecker import loops_for
+from condrank.products.sampled import GATHER
 from condrank.solvers.coordinate_memory import Side
 from condrank.solvers.dual_memory import DualTask
 from condrank.solvers.explicit import explicit_bytes
-from condrank.solvers.kronecker import loops_for
 from condrank.solvers.preconditioned import DENSE_FROM
 from condrank.solvers.refinement import LONGEST, pays
-from condrank.solvers.sampled import GATHER
 
 # Arrays of conjugate gradients beside the right-hand side: x, r, p, z and the product.
 CG = 5

@@ -16,15 +16,15 @@ from copy import copy
 
 import numpy as np
 
-from condrank._blocks import CACHED, row_blocks
+from condrank.base.blocks import CACHED, row_blocks
 from condrank.nodes import Coordinates, ExactKernel
+from condrank.objective.relations import Relation
 from condrank.observations import Edges
-from condrank.relations import Relation
+from condrank.observations.rows import Rows
+from condrank.products.sampled import SampledProducts
 from condrank.solvers.closed_form import CompleteInverse
 from condrank.solvers.krylov import Operator
 from condrank.solvers.refinement import pays, refined
-from condrank.solvers.rows import Rows
-from condrank.solvers.sampled import SampledProducts
 from condrank.solvers.solution import Iteration, Solution
 
 # Share of observed pairs from which on dense products are faster than sampled ones (benchmarks/products.py).

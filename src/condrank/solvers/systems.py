@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from condrank.compared_model import ComparedModel
-from condrank.distributed import is_dask
-from condrank.edge_model import EdgeModel
+from condrank.base.dask import is_dask
 from condrank.exceptions import RelationWarning
-from condrank.model import Model
-from condrank.nodes import Nodes, fit_coordinates
+from condrank.models.compared import ComparedModel
+from condrank.models.edge import EdgeModel
+from condrank.models.model import Model
+from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
 from condrank.observations import Factored, Observations
-from condrank.settings import Settings
+from condrank.problem.coordinates import fit_coordinates
+from condrank.problem.settings import Settings
 from condrank.solvers.closed_form import ClosedForm
 from condrank.solvers.compared import ComparedSystem
 from condrank.solvers.dual_fit import DualFit

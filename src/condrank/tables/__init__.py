@@ -12,21 +12,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from condrank.tables.columns import Columns, read_table
+    from condrank.frames.columns import Columns, read_table
+    from condrank.frames.kernels import read_kernel
+    from condrank.frames.table import Table
     from condrank.tables.encoder import TableEncoder
     from condrank.tables.graphs import read_graph
-    from condrank.tables.kernels import read_kernel
     from condrank.tables.ranker import TableRanker
-    from condrank.tables.table import Table
 
 _HOME = {
-    "Columns": "columns",
-    "Table": "table",
-    "TableEncoder": "encoder",
-    "TableRanker": "ranker",
-    "read_graph": "graphs",
-    "read_kernel": "kernels",
-    "read_table": "columns",
+    "Columns": "condrank.frames.columns",
+    "Table": "condrank.frames.table",
+    "TableEncoder": "condrank.tables.encoder",
+    "TableRanker": "condrank.tables.ranker",
+    "read_graph": "condrank.tables.graphs",
+    "read_kernel": "condrank.frames.kernels",
+    "read_table": "condrank.frames.columns",
 }
 
 __all__ = ["Columns", "Table", "TableEncoder", "TableRanker", "read_graph", "read_kernel", "read_table"]
@@ -34,5 +34,5 @@ __all__ = ["Columns", "Table", "TableEncoder", "TableRanker", "read_graph", "rea
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        return getattr(import_module(f"condrank.tables.{_HOME[name]}"), name)
+        return getattr(import_module(_HOME[name]), name)
     raise AttributeError(f"module 'condrank.tables' has no attribute {name!r}")

@@ -11,11 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from condrank.base.checks import check_choice, check_count
+from condrank.frames.packing import check_kinds, pack, unpack
+from condrank.frames.table import Table
 from condrank.graph import RelationGraph
-from condrank.node_transformer import NodeTransformer, check_transformer
-from condrank.settings import check_choice, check_count
-from condrank.tables.packing import check_kinds, pack, unpack
-from condrank.tables.table import Table
+from condrank.graph.transformer import NodeTransformer, check_transformer
 
 MOST_DENSE = 1000  # categories
 State = tuple[dict[str, Any], dict[str, np.ndarray]]

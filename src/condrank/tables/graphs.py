@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.frames.columns import Columns, as_objects, canonical, checked, read_table
+from condrank.frames.edges import EdgeList, read_edges
+from condrank.frames.ids import Ids, read_ids
+from condrank.frames.kernels import read_kernel
+from condrank.frames.table import Table, told_kinds
 from condrank.graph import RelationGraph
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges
-from condrank.tables.columns import Columns, as_objects, canonical, checked, read_table
-from condrank.tables.edges import EdgeList, read_edges
-from condrank.tables.ids import Ids, read_ids
-from condrank.tables.kernels import read_kernel
-from condrank.tables.table import Table, told_kinds
 
 ID_NAMES = ("id", "node", "name")
 NO_IDS = (
@@ -142,7 +142,7 @@ def _fields(listed: EdgeList) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 def _node_attributes(G: Any, features: Any) -> Any:
     """A table of the nodes' attributes, or features given beside."""
     if isinstance(features, np.ndarray) or sparse.issparse(features):
-        from condrank.validation import check_features
+        from condrank.nodes.checking import check_features
 
         X = check_features(features, "features")
         if X.shape[0] != G.number_of_nodes():

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank._dense import dense
+from condrank.base.dense import dense
+from condrank.frames.columns import Columns, read_table
+from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
+from condrank.frames.table import Table, as_columns
 from condrank.nodes import Nodes
-from condrank.tables.columns import Columns, read_table
+from condrank.nodes.checking import check_features
 from condrank.tables.encoder import TableEncoder
-from condrank.tables.ids import Ids, as_id_array, listed_ids, read_ids
-from condrank.tables.table import Table, as_columns
-from condrank.validation import check_features
 
 # New numbers are told of that are beyond those of training by more than so many standard deviations.
 FAR = 3.0

@@ -9,19 +9,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from condrank.estimators import ConditionalRanker
+from condrank.base.checks import check_count
+from condrank.fitting.plan import Plan
+from condrank.frames.ids import Ids
+from condrank.frames.table import Table
 from condrank.graph import RelationGraph
-from condrank.node_transformer import NodeTransformer
+from condrank.graph.transformer import NodeTransformer
 from condrank.nodes import Nodes
-from condrank.ranker import Ranker
-from condrank.ranking import Ranking, rank_objects, without_self
-from condrank.settings import check_count
-from condrank.solvers.plan import Plan
+from condrank.rankers.base import Ranker
+from condrank.rankers.conditional import ConditionalRanker
+from condrank.rankers.ranking import Ranking, rank_objects, without_self
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
-from condrank.tables.ids import Ids
 from condrank.tables.known import KnownNodes
-from condrank.tables.table import Table
 
 
 class TableRanker(BaseEstimator):

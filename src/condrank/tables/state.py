@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from condrank.node_transformer import NodeTransformer
+from condrank.frames.packing import pack_table, unpack_table
+from condrank.graph.transformer import NodeTransformer
 from condrank.nodes import Nodes
 from condrank.persistence.layout import model_file, read_file, write_file
 from condrank.persistence.restoring import Held, ids_from
@@ -14,7 +15,6 @@ from condrank.persistence.saving import Saved, refuse_index, restored_ranker, wh
 from condrank.persistence.state import ids_to, put, to_state
 from condrank.tables.encoder import TableEncoder
 from condrank.tables.known import KnownNodes
-from condrank.tables.packing import pack_table, unpack_table
 
 Arrays = dict[str, np.ndarray]
 PREFIX = "tables."

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank._blocks import row_blocks
+from condrank.base.blocks import row_blocks
 from condrank.nodes import Coordinates
 
 

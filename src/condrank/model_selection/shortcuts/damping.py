@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank._blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import CACHED, in_threads, row_blocks
 
 # Relative precision that sums must keep.
 PRECISE = 1e-12

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank._blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis, WidenedBasis
 from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems

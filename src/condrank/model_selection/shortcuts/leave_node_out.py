@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank._blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from condrank._blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import CACHED, in_threads, row_blocks
 from condrank.model_selection.shortcuts.basis import WidenedBasis
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
 from condrank.model_selection.shortcuts.damping import Damping

@@ -1,0 +1,44 @@
+"""Checks of plain values that users pass in: a ValueError names the argument, what was expected and what came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Refuse a parameter that is not one of some names."""
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
+
+
+def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: float = -np.inf) -> float:
+    """A finite number within its bounds."""
+    real = isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    if not real or float(value) <= above or float(value) < at_least:
+        bound = (
+            f" greater than {above:g}"
+            if above > -np.inf
+            else f" of at least {at_least:g}"
+            if at_least > -np.inf
+            else ""
+        )
+        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+    return float(value)
+
+
+def check_numbers(name: str, values: Any, *, above: float = -np.inf) -> list[float]:
+    """Finite numbers within their bounds, none or more."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}")
+    return [check_number(name, value, above=above) for value in values]
+
+
+def check_count(name: str, value: Any, at_least: int = 1) -> int:
+    """A whole number of at least one, or another bound."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
+        raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
+    return int(value)

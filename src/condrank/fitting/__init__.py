@@ -1,0 +1,1 @@
+"""One way for a fit: plan, run, fitted state."""

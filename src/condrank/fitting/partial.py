@@ -1,0 +1,187 @@
+"""Learning block by block: nodes are added to the sums that a closed form follows from, and are not kept."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from condrank.base.dask import is_dask
+from condrank.fitting.plan import Plan
+from condrank.graph import RelationGraph
+from condrank.models.sums import FactoredSums, sums_over
+from condrank.nodes import ApproximateKernel, ExplicitFeatures, Nodes
+from condrank.nodes.feature_maps import FeatureMap, LinearFeatures, own_features
+from condrank.objective.relations import RECIPROCAL
+from condrank.observations import Factored, Observations
+from condrank.problem.settings import Settings, read_settings
+from condrank.rankers.base import warn_of_disagreement
+from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.solution import System
+from condrank.solvers.systems import make_model
+
+
+def held_sums(system: System, observed: Observations) -> FactoredSums | None:
+    """The sums that a fit has made, to which `add_nodes` can add; None where there are none."""
+    if not isinstance(system, ClosedForm) or not isinstance(observed, Factored):
+        return None
+    rows, cols = system.rows, system.cols
+    if not isinstance(rows, ExplicitFeatures) or not isinstance(cols, ExplicitFeatures) or not rows.sums.factors:
+        return None
+    return FactoredSums.of(rows.sums, cols.sums, observed)
+
+
+def add_nodes(ranker: Any, graph: RelationGraph) -> None:
+    """Add the nodes of a graph to those that a ranker was fitted to, and solve again.
+
+    The result is that of a fit to all nodes together. O(bp²) for b nodes of p features, and the closed form.
+    """
+    fitted = hasattr(ranker, "n_features_in_")
+    settings = read_settings(ranker, graph, draw=not fitted)
+    observed = _check(settings, graph)
+    if graph.relation.two_way:
+        warn_of_disagreement(graph, settings.relation, stacklevel=4)
+    first, second = ranker._sides(graph)
+    if ranker.rank_by == "incoming":
+        observed = observed.transpose()
+    if fitted:
+        before = _check_before(ranker, settings, first, second)
+        model = ranker._fitted()
+        features = model.rows.features, model.cols.features
+        dtype = min(first.dtype, model.rows.nodes.dtype)  # the least precise block says what is rounding noise
+    else:
+        before, dtype = None, first.dtype
+        by_rows = _features(settings, first)
+        features = by_rows, by_rows if second is first else _features(settings, second)
+    sums = sums_over(features, first, second, observed, settings.kernel.constant)
+    if before is not None:
+        sums = before.joined(sums)
+        settings = replace(settings, centre=_centre(settings, graph, sums, before, ranker._settings.centre))
+    rows = _coordinates(settings, features[0], sums.rows, first, dtype)
+    cols = rows if sums.one_domain else _coordinates(settings, features[1], sums.cols, second, dtype)
+    system = ClosedForm(settings.relation, settings.loss, rows, cols, sums, settings.prior_weight)
+    solution = system.solve(settings.alpha)
+    vars(ranker).pop("history_", None)
+    vars(ranker).update(
+        _settings=settings,
+        _system=system,
+        _sums=sums,
+        _trained_on=(rows.nodes, cols.nodes) if ranker.rank_by == "outgoing" else (cols.nodes, rows.nodes),
+        _objects=cols.nodes,
+        _model=make_model(system, settings).with_weights(solution.W),
+        n_features_in_=first.base.shape[1],
+        n_iter_=None,
+        alpha_=settings.alpha,
+        plan_=_plan(rows, len(first)),
+        solver_="closed_form",
+    )
+
+
+def _check(settings: Settings, graph: RelationGraph) -> Factored:
+    """The factored relation of a graph whose sums can be updated with these settings."""
+    what = None
+    if is_dask(graph.nodes.base):
+        what = "Dask arrays are blocks already, over which fit makes the same sums in one go"
+    elif not isinstance(graph.relation, Factored):
+        what = "a relation given as a matrix or by edges has no sums that pairs with other blocks would follow from"
+    elif settings.solver not in ("auto", "closed_form") or settings.loss == "logistic":
+        given = f"solver={settings.solver!r}" if settings.loss != "logistic" else "loss='logistic'"
+        what = f"only the closed form follows from sums, and not {given}"
+    elif settings.compared or settings.pairwise_kernel is not None:
+        what = "compared features and pairwise kernels have no closed form"
+    elif settings.kernel.is_precomputed:
+        what = "a kernel matrix between all nodes does not come in blocks"
+    elif settings.kernel.name not in ("linear", "cosine") and settings.approximation is None:
+        what = f"the exact {settings.kernel.label} kernel has as many coordinates as nodes; set n_components"
+    if what is not None:
+        raise ValueError(
+            f"partial_fit cannot take this: {what}. It takes RelationGraph.from_classes and from_factors, with "
+            "kernel='linear' or 'cosine' or with n_components; use fit for everything else"
+        )
+    assert isinstance(graph.relation, Factored)
+    return graph.relation
+
+
+def _check_before(ranker: Any, settings: Settings, nodes: Nodes, objects: Nodes) -> FactoredSums:
+    """The sums so far, if nodes can be added to them."""
+    sums = getattr(ranker, "_sums", None)
+    if sums is None:
+        raise ValueError(
+            f"this ranker was fitted by solver {ranker.solver_!r} without sums over explicit features that nodes could "
+            "be added to; fit it to all nodes together, or start with partial_fit on a new one"
+        )
+    before: Settings = ranker._settings
+    for name in ("kernel", "approximation", "rank_by"):
+        one, other = getattr(before, name), getattr(settings, name)
+        if one != other:
+            name, one, other = _difference(name, one, other)
+            raise ValueError(f"{name} must be that of the nodes before, {one!r}, got {other!r}; fit anew to change it")
+    model = ranker._fitted()
+    sides = [(model.rows, nodes), (model.cols, objects)]
+    by_name = zip(("X", "objects"), sides if ranker.rank_by == "outgoing" else sides[::-1], strict=True)
+    for name, (coordinates, given) in by_name:
+        expected, d = coordinates.nodes.base.shape[1], given.base.shape[1]
+        # A graph of other domains than before is refused as such.
+        if d != expected and sums.one_domain == (objects is nodes):
+            raise ValueError(f"{name} must have {expected} features, as before, got {d}")
+    return sums
+
+
+def _difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:
+    """Parameter, and its two values, in which a kernel or an approximation differs; other settings are parameters."""
+    if not is_dataclass(one) and not is_dataclass(other):
+        return name, one, other
+    compared = [field.name for field in fields(other if one is None else one) if field.compare]
+    for field in compared:
+        values = getattr(one, field, None), getattr(other, field, None)
+        if values[0] != values[1]:
+            return {"name": name, "params": "kernel_params", "weights": "feature_weights"}.get(field, field), *values
+    return name, one, other
+
+
+def _centre(settings: Settings, graph: RelationGraph, sums: FactoredSums, before: FactoredSums, centre: float) -> float:
+    """The value of an even contest among all nodes, with those before; some blocks, as of one node, tell nothing."""
+    if settings.relation is not RECIPROCAL:
+        return 0.0
+    told = graph.probabilities is not None
+    relation = None if told else sums.between_classes()
+    if relation is not None:
+        nodes = Nodes(np.empty((relation.shape[0], 0)))
+        return RelationGraph._of(nodes, nodes, relation, None).centre
+    if not told and not graph.relation.two_way:
+        return centre
+    if settings.centre != centre and min(before.shape) > 1:
+        raise ValueError(
+            f"the scale of the relation must be that of the nodes before, with {centre!r} for an even contest, got "
+            f"{settings.centre!r}; fit anew to change it"
+        )
+    return settings.centre
+
+
+def _features(settings: Settings, nodes: Nodes) -> FeatureMap:
+    """Features of the first block: the kernel's own, or an approximation, which the later blocks keep."""
+    kernel, approximation = settings.kernel, settings.approximation
+    if approximation is not None:
+        m = approximation.size(kernel, nodes)
+        if m is not None:
+            return approximation.fit(kernel, nodes, m, settings.clip)
+        if kernel.name not in ("linear", "cosine"):
+            raise ValueError(
+                f"the first block must have more nodes than the {approximation.n_components} components, which are "
+                f"chosen from it, got {len(nodes)}"
+            )
+    return own_features(kernel, nodes.base.shape[1])
+
+
+def _coordinates(settings: Settings, features: FeatureMap, sums: Any, like: Nodes, dtype: Any) -> ExplicitFeatures:
+    """Coordinates fitted to all nodes seen, none of which are kept."""
+    kind = ExplicitFeatures if isinstance(features, LinearFeatures) else ApproximateKernel
+    nodes = Nodes(np.empty((0, like.base.shape[1]), dtype=dtype))
+    return kind(settings.kernel, nodes, None, features, sums=sums)
+
+
+def _plan(rows: ExplicitFeatures, n_new: int) -> Plan:
+    p = rows.features.n_features + rows.kernel.constant
+    reason = f"sums over {rows.n_nodes} nodes, {n_new} of them new"
+    return Plan("closed_form", reason, f"{p} explicit features", p, 2.0 * n_new * p**2 + 9.0 * p**3, 32 * p**2, {})

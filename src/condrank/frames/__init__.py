@@ -1,0 +1,1 @@
+"""Tables as columns: reading files and frames, kinds of columns, ids, edges and kernels from tables."""

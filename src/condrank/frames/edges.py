@@ -1,0 +1,247 @@
+"""Edge tables: values of pairs, won and lost games, or counts of them, as a list of edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from condrank.base.checks import check_choice
+from condrank.frames.columns import Columns, missing, read_table
+from condrank.frames.ends import find_end, refuse_unknown
+from condrank.frames.ids import Ids
+from condrank.frames.kinds import as_number, as_numbers
+
+# Names of columns that are taken without being told, the first that are there.
+PAIRS = (("source", "target"), ("from", "to"), ("query", "object"), ("a", "b"), ("player_a", "player_b"), ("i", "j"))
+GAMES = (("winner", "loser"),)
+COUNTS = (("wins_a", "wins_b"), ("wins", "losses"))
+TRUTH = {"": False, "no": False, "n": False, "yes": True, "y": True}  # of a tie, beside numbers and booleans
+VALUES, WEIGHTS, TIES = ("value", "score", "label", "y", "rating", "outcome"), ("weight",), ("tie", "draw")
+
+
+@dataclass(frozen=True)
+class EdgeColumns:
+    """Which columns of an edge table are what.
+
+    Attributes
+    ----------
+    source, target : str
+        Starting and ending node: of games the winner and the loser.
+    value : str or None
+        Relation values; None for games and counts.
+    weight, tie : str or None
+        Weights of rows; and (games) whether nobody won.
+    wins : (str, str) or None
+        Counts of games that the source and the target won.
+    """
+
+    source: str
+    target: str
+    value: str | None = None
+    weight: str | None = None
+    tie: str | None = None
+    wins: tuple[str, str] | None = None
+
+    @property
+    def is_game(self) -> bool:
+        """Outcomes of contests: a row tells both directions."""
+        return self.value is None
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """Edges by positions of their nodes."""
+
+    sources: np.ndarray
+    targets: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray | None
+
+    def both_ways(self, centre: float, sign: int) -> EdgeList:
+        """With every edge turned round: the same value, or the opposite one; loops stay single."""
+        turned = self.sources != self.targets
+        values = self.values[turned]
+        return EdgeList(
+            np.concatenate([self.sources, self.targets[turned]]),
+            np.concatenate([self.targets, self.sources[turned]]),
+            np.concatenate([self.values, values if sign > 0 else 2 * centre - values]),
+            None if self.weights is None else np.concatenate([self.weights, self.weights[turned]]),
+        )
+
+
+def read_edges(
+    edges: Any,
+    nodes: Ids,
+    objects: Ids,
+    mirror: str | None,
+    centre: float,
+    told: dict[str, Any],
+    is_kernel: bool,
+) -> tuple[EdgeList, EdgeColumns]:
+    """Edges of a table, and which columns were read; what is wrong with a row is told with its number.
+
+    Parameters
+    ----------
+    edges : path-like or frame
+        The table.
+    nodes, objects : Ids
+        Of the two ends.
+    mirror : {"auto", None, "same", "opposite"}
+        Whether a row tells the other direction of its pair too, and how; "auto": games and counts do, as opposite.
+    centre : float
+        Of the opposite: ½ for probabilities.
+    told : dict
+        Names of columns, None where they are to be guessed.
+    is_kernel : bool
+        The nodes are those of a kernel, which are of one kind.
+    """
+    check_choice("mirror", mirror, ("auto", None, "same", "opposite"))
+    columns = read_table(edges, "edges")
+    used = find_columns(columns, **told)
+    two_domains = nodes is not objects
+    if two_domains and mirror in ("same", "opposite"):
+        raise ValueError(f"mirror={mirror!r} needs a single domain: there is no other direction between two")
+    first, second = ("winner", "loser") if used.is_game and used.wins is None else ("source", "target")
+    ends = []
+    for argument, name, ids, what in (
+        (first, used.source, nodes, "node"),
+        (second, used.target, objects, "object" if two_domains else "node"),
+    ):
+        guess = f" (read as {argument}=)" if told.get(argument) is None and name != argument else ""
+        columns.refuse_missing(name, guess)
+        ends.append(find_end(columns, name, name + guess, ids, what))
+    refuse_unknown(columns, ends, may_be_two=not is_kernel)
+    sources, targets = (end.places for end in ends)
+    if used.is_game and not two_domains and (sources == targets).any():
+        row = int(np.argmax(sources == targets))
+        raise ValueError(f"{columns.where(row)}: {columns.values[used.source][row]!r} plays against itself")
+    values, weights = _values(columns, used)
+    listed = EdgeList(sources, targets, values, weights)
+    if mirror == "auto":
+        mirror = "opposite" if used.is_game and not two_domains else None
+    return (listed.both_ways(centre, 1 if mirror == "same" else -1) if mirror else listed), used
+
+
+def find_columns(
+    columns: Columns,
+    source: str | None = None,
+    target: str | None = None,
+    value: str | None = None,
+    weight: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    tie: str | None = None,
+    wins: tuple[str, str] | None = None,
+) -> EdgeColumns:
+    """Columns that the caller names, and the usual names for the rest."""
+    for argument, name in {
+        "source": source,
+        "target": target,
+        "value": value,
+        "weight": weight,
+        "winner": winner,
+        "loser": loser,
+        "tie": tie,
+    }.items():
+        if name is not None:
+            columns.column(name, argument)
+    if wins is not None:
+        if isinstance(wins, str) or len(wins) != 2:
+            raise ValueError(f"wins must be the two columns of the counts, got {wins!r}")
+        for name in wins:
+            columns.column(name, "wins")
+    if (winner or loser) and (source or target or value or wins):
+        raise ValueError("winner and loser must go without source, target, value and wins: a row is a game")
+    if value and wins:
+        raise ValueError("value and wins must not both be told: a row is a value or counts of games")
+    told = source or target or value or wins
+    game = _pair(columns, GAMES)
+    if winner or loser or (game and not told):
+        first, second = (winner or (game or (None, None))[0]), (loser or (game or (None, None))[1])
+        if first is None or second is None:
+            raise ValueError(f"winner and loser must both be told; {columns.origin} has {columns.names}")
+        found = EdgeColumns(first, second, tie=tie or _first(columns, TIES, (first, second)))
+    else:
+        found = _find_values(columns, source, target, value, wins, weight)
+        if tie:
+            raise ValueError("tie is for games: it needs the columns of winner and loser")
+    taken = (found.source, found.target, found.value, found.tie, *(found.wins or ()))
+    return replace(found, weight=weight or _first(columns, WEIGHTS, taken))
+
+
+def _find_values(
+    columns: Columns,
+    source: str | None,
+    target: str | None,
+    value: str | None,
+    wins: tuple[str, str] | None,
+    weight: str | None,
+) -> EdgeColumns:
+    if source is None or target is None:
+        guess = _pair(columns, PAIRS)
+        rest = [name for name in columns.names if name not in (source, target, value, *(wins or ()))]
+        guess = guess or ((rest[0], rest[1]) if len(rest) > 1 else (None, None))
+        source, target = source or guess[0], target or guess[1]
+    if source is None or target is None or source == target:
+        raise ValueError(
+            f"{columns.origin} must have two columns with ids of nodes, told by source= and target=, "
+            f"it has {columns.names}"
+        )
+    if value is None and wins is None and _first(columns, VALUES, (source, target)) is None:
+        wins = _pair(columns, COUNTS)
+    if wins is not None:
+        return EdgeColumns(source, target, wins=(wins[0], wins[1]))
+    rest = [name for name in columns.names if name not in (source, target, weight)]
+    rest = [name for name in rest if name.lower() not in WEIGHTS] or rest
+    value = value or _first(columns, VALUES, (source, target)) or (rest[0] if len(rest) == 1 else None)
+    if value is None:
+        raise ValueError(f"{columns.origin} must have a column of values, told by value=, it has {columns.names}")
+    return EdgeColumns(source, target, value)
+
+
+def _pair(columns: Columns, usual: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+    named = {name.lower(): name for name in columns.names}
+    return next(((named[one], named[other]) for one, other in usual if one in named and other in named), None)
+
+
+def _first(columns: Columns, usual: tuple[str, ...], taken: tuple[str | None, ...]) -> str | None:
+    named = {name.lower(): name for name in columns.names if name not in taken}
+    return next((named[one] for one in usual if one in named), None)
+
+
+def _values(columns: Columns, used: EdgeColumns) -> tuple[np.ndarray, np.ndarray | None]:
+    """Relation values and weights; a count of n games is their mean with weight n."""
+    weights = None if used.weight is None else _counts(columns, used.weight)
+    if used.wins is not None:
+        won, lost = (_counts(columns, name) for name in used.wins)
+        played = won + lost
+        values = np.divide(won - lost, played, out=np.zeros(len(played)), where=played > 0)
+        return values, played if weights is None else weights * played
+    if used.value is not None:
+        return as_numbers(columns, used.value), weights
+    if used.tie is None:
+        return np.ones(len(columns)), weights
+    return np.where(_ties(columns, used.tie), 0.0, 1.0), weights
+
+
+def _ties(columns: Columns, name: str) -> np.ndarray:
+    """Whether nobody won: a number but 0, true, or yes; a cell without a value says no."""
+    given = columns.values[name]
+    ties = np.zeros(len(given), dtype=bool)
+    for row in np.flatnonzero(~missing(given)).tolist():
+        one = given[row]
+        number = TRUTH.get(one.strip().lower(), as_number(one)) if isinstance(one, str) else as_number(one)
+        if number is None:
+            raise ValueError(f"{columns.where(row)}: column {name!r} must be yes or no, or 1 or 0, got {one!r}")
+        ties[row] = number != 0
+    return ties
+
+
+def _counts(columns: Columns, name: str) -> np.ndarray:
+    numbers = as_numbers(columns, name)
+    if (numbers < 0).any():
+        row = int(np.argmax(numbers < 0))
+        raise ValueError(f"{columns.where(row)}: column {name!r} must not be negative, got {numbers[row]:g}")
+    return numbers

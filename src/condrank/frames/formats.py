@@ -1,0 +1,174 @@
+"""Files and frames as columns: CSV, JSON lines, Parquet; pandas, polars and pyarrow tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from condrank.frames.columns import Columns, as_objects, checked, refuse_twice
+
+DELIMITERS = (",", ";", "\t")
+BINARY = (".parquet", ".pq")
+JSON_LINES = (".jsonl", ".ndjson")
+
+
+def read_file(path: Any, corner: str = "") -> Columns:
+    """Columns of a file, by its ending; "-" is standard input. A first column without a name gets ``corner``."""
+    name = os.fspath(path)
+    if not isinstance(name, str):
+        raise ValueError(f"a file's name must be a string, got {name!r}")
+    ending = Path(name).suffix.lower()
+    if ending in BINARY:
+        return _read_parquet(name)
+    if ending not in (".csv", ".tsv", ".tab", ".txt", *JSON_LINES) and name != "-":
+        raise ValueError(f"{name} must be a .csv, .tsv, .jsonl or .parquet file, or - for standard input")
+    text = read_text(name)
+    origin = "standard input" if name == "-" else name
+    if ending in JSON_LINES or (name == "-" and text.lstrip()[:1] == "{"):
+        return _read_json_lines(text, origin)
+    return _read_csv(text, origin, "\t" if ending in (".tsv", ".tab") else None, corner)
+
+
+def read_text(name: str) -> str:
+    """The text of a file in UTF-8, or of standard input."""
+    try:
+        if name == "-":
+            return sys.stdin.read().removeprefix("\ufeff")
+        return Path(name).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not text in UTF-8: byte {error.start} cannot be read") from None
+    except OSError as error:
+        raise ValueError(f"{name} cannot be read: {error.strerror}") from None
+
+
+def read_rows(text: str, origin: str, delimiter: str | None = None) -> list[list[str]]:
+    """Rows of a CSV file, all of the same length, without space around a cell; empty lines at its end are left out.
+
+    Without a delimiter the one that is most frequent in the first line is taken.
+    """
+    first = text.partition("\n")[0]
+    delimiter = delimiter or max(DELIMITERS, key=first.count)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+        rows = [[cell.strip() for cell in row] for row in reader]
+    except csv.Error as error:
+        hint = "; longer texts can be read from JSON lines or Parquet" if "limit" in str(error) else ""
+        raise ValueError(f"{origin} is not a CSV file: {error}{hint}") from None
+    while rows and not rows[-1]:
+        rows.pop()
+    if not rows:
+        raise ValueError(f"{origin} is empty: it must have at least one column and one row")
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width:
+            raise ValueError(f"{origin}, row {number}: expected {width} fields as in the first row, got {len(row)}")
+    return rows
+
+
+def _read_csv(text: str, origin: str, delimiter: str | None, corner: str) -> Columns:
+    header, *rows = read_rows(text, origin, delimiter)
+    header[0] = header[0] or corner
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    refuse_twice([name for name in header if name], origin)
+    values = {name: as_objects(column) for name, column in zip(header, columns, strict=True)}
+    return checked(values, origin, first=2)
+
+
+def _read_json_lines(text: str, origin: str) -> Columns:
+    records = []
+    for number, line in enumerate(text.rstrip().split("\n"), start=1):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise ValueError(f"{origin}, row {number}: expected a JSON object, got {line[:60]!r}")
+        records.append(record)
+    return of_records(records, origin, 1)
+
+
+def of_records(records: Sequence[Mapping[Any, Any]], origin: str, first: int) -> Columns:
+    """Columns of dicts, one a row; what a row lacks is missing."""
+    names = list(dict.fromkeys(name for record in records for name in record))
+    for row, record in enumerate(records):
+        for name, one in record.items():
+            if isinstance(one, Mapping | list | tuple | np.ndarray):
+                counted = "row" if first else "position"
+                raise ValueError(f"{origin}, {counted} {first + row}: {name!r} must be one value, got {one!r:.60}")
+    return checked({name: as_objects([record.get(name) for record in records]) for name in names}, origin, first)
+
+
+def _read_parquet(name: str) -> Columns:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise ValueError(f"reading {name} needs pyarrow: pip install 'condrank[frames]'") from None
+    try:
+        table = parquet.read_table(name)
+    except (ArrowException, OSError) as error:
+        raise ValueError(f"{name} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    return checked(of_arrow(table, name), name, first=1)
+
+
+def of_arrow(table: Any, what: str) -> dict[str, np.ndarray]:
+    """Columns of a pyarrow table."""
+    import pyarrow as pa
+
+    if not isinstance(table, pa.Table):
+        raise ValueError(f"{what} must be a table, got pyarrow's {type(table).__name__}")
+    refuse_twice(table.column_names, what)
+    out = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column, kind = column.cast(kind.value_type), kind.value_type
+        if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+            raise ValueError(f"{what}: column {name!r} has type {kind}; numbers, strings and dates can be read")
+        simple = pa.types.is_floating(kind) or (not column.null_count and not pa.types.is_decimal(kind))
+        dated = pa.types.is_temporal(kind) and not pa.types.is_time(kind)
+        out[name] = column.to_numpy() if simple or dated else as_objects(column.to_pylist())
+    return out
+
+
+def of_pandas(frame: Any, what: str) -> dict[str, np.ndarray]:
+    """Columns of a pandas frame; its index is not one of them."""
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"{what} must be a frame, got pandas' {type(frame).__name__}")
+    refuse_twice(list(frame.columns), what)
+    out = {}
+    for name in frame.columns:
+        column = frame[name]
+        if isinstance(column.dtype, pd.PeriodDtype):
+            column = column.dt.to_timestamp()
+        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufmM"
+        out[name] = column.to_numpy() if plain else as_objects(column.tolist())
+    return out
+
+
+def of_polars(frame: Any, what: str) -> dict[str, np.ndarray]:
+    """Columns of a polars frame, collected where it is lazy."""
+    import polars as pl
+
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    if not isinstance(frame, pl.DataFrame):
+        raise ValueError(f"{what} must be a frame, got polars' {type(frame).__name__}")
+    out = {}
+    for column in frame.iter_columns():
+        kind = column.dtype
+        if kind.is_nested() or kind in (pl.Object, pl.Binary, pl.Time):
+            raise ValueError(f"{what}: column {column.name!r} has type {kind}; numbers, strings and dates can be read")
+        zoned = isinstance(kind, pl.Datetime) and kind.time_zone is not None
+        plain = kind.is_float() or (kind.is_temporal() and not zoned)
+        plain = plain or ((kind.is_integer() or kind == pl.Boolean) and not column.null_count())
+        out[column.name] = column.to_numpy() if plain else as_objects(column.to_list())
+    return out

@@ -1,0 +1,261 @@
+"""Ways to make a graph: from edges, classes, factors, tables and networks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.base.dask import is_dask
+from condrank.nodes.checking import check_edges, check_features, check_ids, check_labels, check_node_data
+from condrank.nodes.store import Nodes
+from condrank.observations import Complete, Edges, Factored, Observations
+
+if TYPE_CHECKING:
+    from condrank.graph import RelationGraph
+
+
+class MadeFrom(ABC):
+    """What `condrank.RelationGraph` can be made from beside a matrix."""
+
+    @classmethod
+    @abstractmethod
+    def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+        """A graph of checked parts."""
+
+    @classmethod
+    def from_edges(
+        cls,
+        X: Any,
+        sources: Any,
+        targets: Any,
+        values: Any,
+        weights: Any = None,
+        *,
+        objects: Any = None,
+        ids: Any = None,
+        object_ids: Any = None,
+        probabilities: bool | None = None,
+    ) -> RelationGraph:
+        """Graph from a list of edges; a pair may occur more than once.
+
+        Parameters
+        ----------
+        X, objects, ids, object_ids, probabilities
+            As for `RelationGraph`.
+        sources, targets : array-like of shape (n_edges,)
+            Starting and ending node of each edge: ids where the nodes have ids, otherwise positions.
+        values : array-like of shape (n_edges,)
+            Relation value of each edge.
+        weights : array-like of shape (n_edges,), optional
+            Weight ≥ 0 of each edge; 0 means not observed.
+        """
+        columns = sources, targets, values, weights
+        distributed = any(map(is_dask, columns))
+        nodes, others = check_domains(X, objects, ids, object_ids, distributed)
+        if is_dask(nodes.base):
+            from condrank.distributed.edges import DistributedEdges
+
+            return cls._of(nodes, others, DistributedEdges.of(nodes, others, *columns), probabilities)
+        edges = Edges(*check_edges(nodes, others, *columns), (len(nodes), len(others)))
+        return cls._of(nodes, others, edges, probabilities)
+
+    @classmethod
+    def from_classes(
+        cls, X: Any, labels: Any, similarity: Any = None, *, classes: Any = None, ids: Any = None
+    ) -> RelationGraph:
+        """Complete graph whose relation follows from the nodes' classes; the n×n matrix is never built.
+
+        Parameters
+        ----------
+        X, ids
+            As for `RelationGraph`.
+        labels : array-like of shape (n_nodes,) or (n_nodes, n_levels)
+            Class of each node; or, for a taxonomy, its class on every level from the root down.
+        similarity : array-like, optional
+            (n_classes, n_classes), in sorted order of the classes: the relation between two classes; by default 1 for
+            the same class and 0 otherwise. For a taxonomy (n_levels + 1,): the relation's value for 0, 1, … leading
+            levels shared; by default that number.
+        classes : array-like of shape (n_classes,), optional
+            Names of the rows and columns of ``similarity`` where they are not the sorted classes of the labels: in
+            another order, or more than there are nodes of, as a ranker that is fitted block by block may need.
+        """
+        nodes, _ = check_domains(X, None, ids, None)
+        labels = np.asarray(labels)
+        if labels.ndim not in (1, 2) or len(labels) != len(nodes):
+            raise ValueError(
+                f"labels must have shape ({len(nodes)},) for classes or ({len(nodes)}, n_levels) for a taxonomy, "
+                f"got {labels.shape}"
+            )
+        if labels.ndim == 1:
+            named = None if classes is None else np.asarray(classes)
+            relation = Factored.from_classes(labels, similarity, nodes.dtype, named)
+        elif classes is None:
+            relation = Factored.from_taxonomy(labels, similarity, nodes.dtype)
+        else:
+            raise ValueError("classes is for classes of one level; those of a taxonomy are named by their paths")
+        return cls._of(nodes, nodes, relation, None)
+
+    @classmethod
+    def from_factors(
+        cls,
+        X: Any,
+        A: Any,
+        S: Any,
+        B: Any = None,
+        *,
+        objects: Any = None,
+        ids: Any = None,
+        object_ids: Any = None,
+    ) -> RelationGraph:
+        """Complete graph with the relation Y = A S Bᵀ, which is never built.
+
+        Parameters
+        ----------
+        X, objects, ids, object_ids
+            As for `RelationGraph`.
+        A, B : array-like or scipy sparse array of shapes (n_nodes, k) and (n_objects, l)
+            Factors of the conditioning nodes and of the objects; B is A by default.
+        S : array-like of shape (k, l)
+            Relation between the factors.
+        """
+        nodes, others = check_domains(X, objects, ids, object_ids)
+        A = check_features(A, "A")
+        B = A if B is None else check_features(B, "B")
+        for name, factors, ends in (("A", A, nodes), ("B", B, others)):
+            if factors.shape[0] != len(ends):
+                what = "node" if ends is nodes else "object"
+                hint = "; B is A where it is not given" if factors is A and name == "B" else ""
+                raise ValueError(
+                    f"{name} must have a row for each of the {len(ends)} {what}s, got {factors.shape[0]}{hint}"
+                )
+        S = check_features(S.toarray() if sparse.issparse(S) else S, "S")
+        if S.shape != (A.shape[1], B.shape[1]):
+            raise ValueError(f"S must have shape {(A.shape[1], B.shape[1])} to fit A and B, got {S.shape}")
+        return cls._of(nodes, others, Factored(A, S, B), None)
+
+    @classmethod
+    def from_frame(cls, nodes: Any = None, edges: Any = None, **options: Any) -> RelationGraph:
+        """Graph from a table of nodes and a table of edges; ids come out as they went in.
+
+        Tables are pandas or polars frames, CSV, TSV, JSON lines or Parquet files, dicts of columns or lists of dicts.
+        A duplicate or unknown id, a missing value and one that is no number are refused with their row.
+
+        Parameters
+        ----------
+        nodes : path-like or frame
+            One row a node: its id, and its features. With columns that are all numbers or dates (days since 1970) they
+            are the features, as they are; otherwise the nodes are a `condrank.tables.Table`, which a ranker takes once
+            a `condrank.tables.TableEncoder` has encoded it, as `condrank.TableRanker` does.
+        edges : path-like or frame
+            One row an edge, of one of these forms:
+
+            - source, target, value: the relation value of a pair;
+            - winner, loser: a game, +1 from the winner to the loser and -1 back; 0 where ``tie`` says so;
+            - two players and the games that each of them won, ``wins``: (won - lost)/played and its opposite, with the
+              number of games as weight.
+        **options
+            Keywords, as below.
+
+        Other Parameters
+        ----------------
+        objects : path-like or frame, optional
+            Nodes of a second domain, which the targets then are.
+        kernel : path-like, ndarray or frame, optional
+            Kernel matrix of the nodes in the place of features, see `condrank.tables.read_kernel`, for a ranker with
+            ``kernel="precomputed"``. Ids are its own, or those of ``nodes``.
+        id, object_id : str, optional
+            Column of the ids; by default "id", "node", "name" or the first one.
+        source, target, value, weight, winner, loser, tie : str, optional
+            Columns of the edges; by default those of the usual names (winner and loser, source and target, from and to,
+            a and b, …, value, score, …, weight, tie), or for the ends the first two.
+        wins : (str, str), optional
+            Columns of the games that the source and the target won; by default wins_a and wins_b, or wins and losses.
+        mirror : {"auto", None, "same", "opposite"}
+            Whether a row tells the other direction of its pair as well. By default games and counts do, values do not.
+        numeric, categorical, text, drop : sequence of str
+            Columns of the nodes (and objects) whose kind is told rather than inferred, or that are left out.
+        probabilities : bool, optional
+            As for `RelationGraph`.
+
+        Examples
+        --------
+        >>> from condrank import RelationGraph
+        >>> players = {"id": ["ann", "bob", "cyd"], "age": [31, 25, 40], "height": [1.70, 1.83, 1.65]}
+        >>> games = {"winner": ["ann", "bob", "ann"], "loser": ["bob", "cyd", "cyd"]}
+        >>> RelationGraph.from_frame(players, games)
+        RelationGraph(3 nodes, 6 edges, density 0.667, reciprocal)
+        """
+        from condrank.tables.graphs import from_frame
+
+        return from_frame(nodes, edges, **options)
+
+    @classmethod
+    def from_networkx(cls, G: Any, features: Any = None, value: str | None = "weight") -> RelationGraph:
+        """Graph from a networkx one; its nodes are the ids. An undirected edge is known in both directions.
+
+        Parameters
+        ----------
+        G : networkx graph
+            Directed or not; of a multigraph the repeated edges of a pair all count.
+        features : sequence of str, or array-like of shape (n_nodes, n_features), optional
+            Attributes of the nodes, by default all of them, as the columns of a table; or features in the order of
+            ``G.nodes``.
+        value : str or None
+            Attribute of the edges with the relation values; None: 1 for every edge and 0, known, for other pairs.
+        """
+        from condrank.tables.graphs import from_networkx
+
+        return from_networkx(G, features, value)
+
+
+def check_domains(X: Any, objects: Any, ids: Any, object_ids: Any, distributed: bool = False) -> tuple[Nodes, Nodes]:
+    """Nodes of one domain or of two; both in Dask where one of them, or their relation, is."""
+    distributed |= is_dask(X) or is_dask(objects)
+    nodes = check_nodes(X, ids, "X", "ids", distributed)
+    if objects is None:
+        if object_ids is not None:
+            raise ValueError("object_ids needs objects: a single-domain graph names its nodes by ids")
+        return nodes, nodes
+    return nodes, check_nodes(objects, object_ids, "objects", "object_ids", distributed)
+
+
+def check_nodes(X: Any, ids: Any, name: str, ids_name: str, distributed: bool) -> Nodes:
+    """Node data that a graph can have, with ids that each are different."""
+    if distributed:
+        from condrank.distributed.rows import check_rows
+
+        base = check_rows(X, name)
+    else:
+        base: Any = check_node_data(X, name)
+    return Nodes(base, None, None if ids is None else check_ids(ids, base.shape[0], ids_name))
+
+
+def observe(Y: Any, unstored: str, nodes: Nodes) -> Observations:
+    """The form of observations that fits a label matrix."""
+    dtype = nodes.dtype
+    if is_dask(nodes.base):
+        if sparse.issparse(Y) or unstored != "unobserved":
+            raise ValueError("a sparse Y is not distributed: give the edges as columns, RelationGraph.from_edges")
+        from condrank.distributed.complete import DistributedComplete
+
+        return DistributedComplete.of(Y, dtype)
+    if sparse.issparse(Y):
+        Y = sparse.csr_array(Y)
+        if not Y.has_canonical_format:
+            Y = Y.copy()  # the entries may be the caller's
+            Y.sum_duplicates()
+        data = check_labels(Y.data, "Y", dtype)
+        if np.isnan(data).any():
+            raise ValueError("a sparse Y must not store NaN: leave entries that are not observed unstored")
+        Y = sparse.csr_array((data, Y.indices, Y.indptr), shape=Y.shape)
+        return Complete(Y) if unstored == "zero" else Edges.from_stored(Y)
+    if unstored != "unobserved":
+        raise ValueError("unstored='zero' is for a sparse Y; in a dense Y, NaN is unobserved and 0 is known to be zero")
+    Y = np.asarray(Y)
+    if Y.ndim != 2:
+        raise ValueError(f"Y must be two-dimensional (nodes × objects), got {Y.ndim} dimension(s)")
+    Y = check_labels(Y, "Y", dtype)
+    return Edges.from_holes(Y) if np.isnan(Y.sum()) and np.isnan(Y).any() else Complete(Y)

@@ -1,0 +1,214 @@
+"""RelationGraph: nodes with features and an observed relation between them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from condrank.base.dask import is_dask
+from condrank.graph.making import MadeFrom, check_domains, observe
+from condrank.nodes.checking import choose
+from condrank.nodes.store import Nodes
+from condrank.observations import Complete, Edges, Observations
+
+
+class RelationGraph(MadeFrom):
+    """Nodes with features, or a kernel between them, and the relation values observed between them.
+
+    An edge (v, v') starts at its conditioning node v (row) and ends at an object v' (column). The graph is immutable;
+    subsets share the node data with it, so it can be split, searched over and cross-validated without copies.
+
+    Parameters
+    ----------
+    X : array-like or scipy sparse array of shape (n_nodes, n_features)
+        Features of the nodes; or their kernel matrix (n_nodes, n_nodes) for a ranker with ``kernel="precomputed"``; or
+        a list of texts, one a node, to be encoded by a `NodeTransformer`.
+    Y : array-like or scipy sparse array of shape (n_nodes, n_objects)
+        Relation values. NaN, or (sparse) an entry that is not stored, means not observed.
+    objects : array-like of shape (n_objects, n_features), optional
+        Features or kernel of the objects when they are of another domain than the conditioning nodes; by default the
+        objects are the nodes themselves and Y is square.
+    unstored : {"unobserved", "zero"}
+        What the unstored entries of a sparse Y are: not observed, or known to be zero.
+    ids, object_ids : array-like of shape (n_nodes,) and (n_objects,), optional
+        Names of the nodes and of the objects, each different.
+    probabilities : bool, optional
+        Whether a reciprocal relation is on the 0..1 scale (the probability that v beats v'; centred at ½). By
+        default it is when every value lies within 0..1 and every two directions sum to one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from condrank import RelationGraph
+    >>> X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    >>> graph = RelationGraph(X, [[0, 1, np.nan], [-1, 0, 1], [np.nan, -1, 0]], ids=["ann", "bob", "cyd"])
+    >>> graph
+    RelationGraph(3 nodes, 7 edges, density 0.778, reciprocal)
+    >>> graph[["ann", "bob"]].is_complete
+    True
+    """
+
+    nodes: Nodes
+    objects: Nodes
+    relation: Observations
+    probabilities: bool | None
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        objects: Any = None,
+        unstored: str = "unobserved",
+        ids: Any = None,
+        object_ids: Any = None,
+        probabilities: bool | None = None,
+    ):
+        if unstored not in ("unobserved", "zero"):
+            raise ValueError(f"unstored must be 'unobserved' or 'zero', got {unstored!r}")
+        nodes, others = check_domains(X, objects, ids, object_ids, is_dask(Y))
+        self._set(nodes, others, observe(Y, unstored, nodes), probabilities)
+
+    def _set(self, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+        if isinstance(relation, Edges) and relation.n_edges and relation.is_complete:
+            relation = Complete(relation.to_dense())  # holes that a subgraph leaves behind are holes no more
+        expected = (len(nodes), len(others))
+        if relation.shape != expected:
+            what = "nodes × nodes" if others is nodes else "nodes × objects"
+            raise ValueError(f"Y must have shape {expected} ({what}), got {relation.shape}")
+        if probabilities:
+            low, high = relation.extremes()
+            if low < 0 or high > 1:
+                raise ValueError(f"probabilities=True needs values within 0..1, got {low:.3g} to {high:.3g}")
+        vars(self).update(nodes=nodes, objects=others, relation=relation, probabilities=probabilities)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a RelationGraph is immutable: make a new one instead of setting {name}")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise ValueError("a RelationGraph stands where nodes are expected as an array: pass their features")
+
+    @classmethod
+    def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+        return cls.__new__(cls)._set(nodes, others, relation, probabilities)
+
+    # Facts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of conditioning nodes and of objects."""
+        return self.relation.shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes; of both domains together where there are two."""
+        return sum(self.shape) if self.is_two_domain else self.shape[0]
+
+    @property
+    def n_edges(self) -> int:
+        """Number of observed edges, repeated ones counted each time."""
+        return self.relation.n_edges
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features of the conditioning nodes."""
+        return self.nodes.base.shape[1]
+
+    @cached_property
+    def density(self) -> float:
+        """Share of the ordered pairs that are observed."""
+        return float(self.relation.degrees()[0].sum() / max(1, self.shape[0] * self.shape[1]))
+
+    @property
+    def is_complete(self) -> bool:
+        """Every ordered pair, loops included, is observed exactly once, with weight one."""
+        return self.relation.is_complete
+
+    @property
+    def is_two_domain(self) -> bool:
+        """Conditioning nodes and objects are of different domains."""
+        return self.objects is not self.nodes
+
+    @cached_property
+    def has_loops(self) -> bool:
+        """Some node's relation to itself is observed."""
+        return not self.is_two_domain and self.relation.count_loops() > 0
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Every two directions that are both observed agree."""
+        return not self.is_two_domain and self._agrees(+1, 0.0)
+
+    @cached_property
+    def is_reciprocal(self) -> bool:
+        """Every two directions that are both observed are opposite, or (as probabilities) sum to one."""
+        return not self.is_two_domain and self._agrees(-1, self.centre)
+
+    @cached_property
+    def centre(self) -> float:
+        """Value of an even contest in a reciprocal relation: ½ for probabilities, otherwise 0."""
+        if self.probabilities is not None or self.is_two_domain:
+            return 0.5 if self.probabilities else 0.0
+        low, high = self.relation.extremes()
+        within = 0 <= low <= high <= 1 and high > 0  # all zeros are opposite already
+        return 0.5 if within and self.relation.two_way and self.disagreement(-1, 0.5, loops=False) <= 1e-6 else 0.0
+
+    def _agrees(self, sign: int, centre: float) -> bool:
+        return self.disagreement(sign, centre) <= 1e-6
+
+    def disagreement(self, sign: int, centre: float = 0.0, loops: bool = True) -> float:
+        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest label; loops too?"""
+        worst = self.relation.disagreement(sign, centre, loops)
+        if worst == 0.0:
+            return 0.0
+        low, high = self.relation.extremes()
+        return worst / (max(abs(low - centre), abs(high - centre)) or 1.0)
+
+    def to_dense(self) -> np.ndarray:
+        """The relation as an array of `shape`: NaN where not observed, repeated edges averaged. O(n²) memory."""
+        return self.relation.to_dense()
+
+    # Subgraphs
+
+    def __getitem__(self, index: Any) -> RelationGraph:
+        """The induced subgraph on some nodes: positions, a mask, a slice, or ids (whole numbers are positions).
+
+        A single domain keeps these nodes as conditioning nodes and as objects. Two domains keep these conditioning
+        nodes and all objects; ``graph[rows, columns]`` chooses both.
+        """
+        rows, cols = index if isinstance(index, tuple) and len(index) == 2 else (index, Ellipsis)
+        if isinstance(index, tuple) and len(index) != 2:
+            raise IndexError(f"a graph takes one index, or two for two domains, got {len(index)}")
+        chosen = choose(rows, self.nodes)
+        if self.is_two_domain:
+            return self._cut(chosen, choose(cols, self.objects))
+        if cols is not Ellipsis and not (isinstance(cols, slice) and cols == slice(None)):
+            raise IndexError("a single-domain graph takes one index, for its conditioning nodes and objects alike")
+        return self._cut(chosen, chosen)
+
+    def _cut(self, rows: np.ndarray, cols: np.ndarray) -> RelationGraph:
+        """Some conditioning nodes and some objects, by position; a rectangle of a single domain reads as two."""
+        nodes = self.nodes.take(rows)
+        others = nodes if rows is cols and not self.is_two_domain else self.objects.take(cols)
+        return self._part(nodes, others, self.relation.take(rows, cols))
+
+    def _part(self, nodes: Nodes, others: Nodes, relation: Observations) -> RelationGraph:
+        # A part keeps the scale of the whole: a few edges among probabilities need not show what they are.
+        scale = self.probabilities if self.is_two_domain else self.centre == 0.5
+        return RelationGraph._of(nodes, others, relation, scale)
+
+    def __repr__(self) -> str:
+        size = f"{self.shape[0]} × {self.shape[1]} nodes" if self.is_two_domain else f"{self.n_nodes} nodes"
+        if is_dask(self.nodes.base):  # more is known only after sums over the cluster
+            return f"RelationGraph({size} in {self.nodes.base.numblocks[0]} blocks, {self.n_edges} edges, distributed)"
+        kind = "ordinary"
+        if not self.is_two_domain and self.relation.two_way:  # otherwise there is nothing to tell it by
+            kind = "symmetric" if self.is_symmetric else "reciprocal" if self.is_reciprocal else "ordinary"
+        extent = "complete" if self.is_complete else f"density {self.density:.3g}"
+        return f"RelationGraph({size}, {self.n_edges} edges, {extent}, {kind})"

@@ -1,0 +1,1 @@
+"""Fitted models: what scores objects conditioned on nodes."""

@@ -1,0 +1,92 @@
+"""A fitted reciprocal model with compared features: coordinates, and one r×r matrix for each block of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from condrank.base.blocks import row_blocks
+from condrank.models.model import as_probabilities
+from condrank.nodes import Coordinates, Nodes
+from condrank.solvers.compared import compared_values, turn_by_signs
+
+
+@dataclass(frozen=True)
+class ComparedModel:
+    """Scores h(v, v') = z(v)ᵀ W₀ z(v') + Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v') + offset.
+
+    Attributes
+    ----------
+    rows : Coordinates
+        Of the nodes.
+    compared : tuple of int
+        The compared features.
+    W : ndarray of shape (1 + n_compared, r, r)
+        W₀, skew, then the symmetric W_f.
+    offset : float
+        Centre of the relation's scale: ½ for winning probabilities.
+    logistic : bool
+        Scores are log-odds, which have no centre to add.
+    """
+
+    rows: Coordinates
+    compared: tuple[int, ...]
+    W: Any
+    offset: float = 0.0
+    logistic: bool = False
+
+    @property
+    def cols(self) -> Coordinates:
+        """Of the objects, which are the nodes."""
+        return self.rows
+
+    def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        queries = self.rows.nodes if queries is None else queries
+        objects = self.rows.nodes if objects is None else objects
+        Z_objects = self.rows.transform(objects)
+        Z = Z_objects if queries is objects else None
+        dtype = self._compared_in(queries, objects)
+        x_objects = compared_values(objects, self.compared, dtype)
+        for block in row_blocks(len(queries), len(objects)):
+            part = queries if block.stop - block.start == len(queries) else queries.block(block)
+            Z_part = self.rows.transform(part) if Z is None else Z[block]
+            scores = self._scores(Z_part, Z_objects, compared_values(part, self.compared, dtype), x_objects)
+            if self.offset and not self.logistic:
+                scores += self.offset
+            yield block, scores
+
+    def _compared_in(self, queries: Nodes, objects: Nodes) -> np.dtype:
+        """The coarsest floating type around: in a finer one a value and its rounded self would not be equal."""
+        return min((nodes.dtype for nodes in (self.rows.nodes, queries, objects)), key=lambda dtype: dtype.itemsize)
+
+    def _scores(self, Z: np.ndarray, Z_objects: np.ndarray, x: np.ndarray, x_objects: np.ndarray) -> np.ndarray:
+        W = self.W.astype(Z.dtype, copy=False)
+        scores = (Z @ W[0]) @ Z_objects.T
+        for values, others, block in zip(x, x_objects, W[1:], strict=True):
+            scores += turn_by_signs((Z @ block) @ Z_objects.T, values, others)
+        return scores
+
+    def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
+        """P(v beats v') = sigmoid(h(v, v')), the two directions summing to one exactly."""
+        objects = self.rows.nodes if objects is None else objects
+        Z, Z_objects = self.rows.transform(queries), self.rows.transform(objects)
+        dtype = self._compared_in(queries, objects)
+        x, x_objects = (compared_values(nodes, self.compared, dtype) for nodes in (queries, objects))
+        return as_probabilities(self._scores(Z, Z_objects, x, x_objects), self._scores(Z_objects, Z, x_objects, x))
+
+    def strengths(self, nodes: Nodes) -> np.ndarray:
+        """f(v) = z(v)ᵀ W₀ z₀ as in `condrank.models.model.Model`: the transitive part of what is not compared."""
+        return self.rows.transform(nodes) @ (self.W[0] @ self.rows.constant())
+
+    def with_weights(self, W: Any) -> ComparedModel:
+        """The same model with other weights."""
+        return replace(self, W=W)
+
+    def dual(self) -> np.ndarray:
+        """Dual coefficients (n, n) of W₀."""
+        P = self.rows.dual_basis()
+        return (P @ self.W[0].astype(P.dtype, copy=False)) @ P.T

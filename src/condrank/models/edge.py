@@ -1,0 +1,94 @@
+"""A fitted dual model: coefficients of the observed edges, and the edge kernel that spreads them to other pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from condrank.base.blocks import row_blocks
+from condrank.models.model import as_probabilities
+from condrank.nodes import Nodes
+from condrank.nodes.values import KernelValues
+from condrank.products.edge_kernels import NEW_NODES, EdgeKernel
+from condrank.products.kronecker import KroneckerEdges
+
+
+@dataclass(frozen=True)
+class EdgeModel:
+    """Scores h(v, v') = Σ_e a_e k̄(e, (v, v')) + τ k(v, v') + offset of objects v' conditioned on nodes v.
+
+    Attributes
+    ----------
+    rows, cols : KernelValues
+        Kernel values of the conditioning nodes and of the objects.
+    kernel : EdgeKernel
+        k̄, bound to the observed edges.
+    W : ndarray of shape (n_pairs,)
+        a, the coefficients of the observed edges.
+    prior_weight, offset, logistic
+        As in `condrank.models.model.Model`.
+    """
+
+    rows: KernelValues
+    cols: KernelValues
+    kernel: EdgeKernel
+    W: Any
+    prior_weight: float = 0.0
+    offset: float = 0.0
+    logistic: bool = False
+
+    def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        if self.kernel.known_only:
+            yield slice(0, self.rows.n_nodes if queries is None else len(queries)), self._known(queries, objects)
+            return
+        known_queries = queries is None or self.rows.is_training(queries)
+        known_objects = objects is None or self.cols.is_training(objects)
+        K_objects = None if objects is None or known_objects else self.cols.similarity(objects, None)
+        n_queries = self.rows.n_nodes if queries is None else len(queries)
+        n_objects = self.cols.n_nodes if objects is None else len(objects)
+        # Training nodes have no kernel rows to cut.
+        step = n_queries * n_objects if known_queries else None
+        for block in row_blocks(n_queries, n_objects, *([] if step is None else [step])):
+            part = queries if queries is None or known_queries else queries.block(block)
+            K_queries = None if part is None or known_queries else self.rows.similarity(part, None)
+            scores = self.kernel.predict(self.W, K_queries, K_objects)
+            if self.prior_weight:
+                scores += self.prior_weight * self.cols.similarity(part, objects)
+            if self.offset and not self.logistic:
+                scores += self.offset
+            yield block, scores
+
+    def _known(self, queries: Nodes | None, objects: Nodes | None) -> np.ndarray:
+        """Scores of training nodes, which the Cartesian kernel knows by their place only."""
+        places = [
+            np.arange(side.n_nodes) if given is None else side.places(given)
+            for side, given in ((self.rows, queries), (self.cols, objects))
+        ]
+        if any((place < 0).any() for place in places):
+            raise ValueError(NEW_NODES)
+        scores = self.kernel.predict(self.W)[np.ix_(*places)] + self.offset
+        return scores + self.prior_weight * self.cols.similarity(queries, objects) if self.prior_weight else scores
+
+    def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
+        K = self.rows.transform(queries)
+        K_objects = self.cols.training() if objects is None else self.cols.transform(objects)
+        return as_probabilities(self.kernel.predict(self.W, K, K_objects), self.kernel.predict(self.W, K_objects, K))
+
+    def with_weights(self, W: Any) -> EdgeModel:
+        """The same model with other coefficients."""
+        return replace(self, W=W)
+
+    def dual(self) -> Any:
+        """Coefficients as a sparse (n, m) array; with Kronecker kernels scores are k_vᵀ A k_v'."""
+        if isinstance(self.kernel, KroneckerEdges):
+            return self.kernel.coefficients(self.W)
+        return self.kernel.edges.matrix(self.W)
+
+    def strengths(self, nodes: Nodes) -> np.ndarray:
+        """f(v) = k_vᵀ A 1, the transitive part of a reciprocal relation learned with a constant."""
+        return self.rows.transform(nodes) @ (self.dual() @ self.cols.constant())

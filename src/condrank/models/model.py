@@ -1,0 +1,117 @@
+"""A fitted model: coordinates of conditioning nodes and objects, and the r×r matrix W between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from condrank.base.blocks import row_blocks
+from condrank.nodes import Coordinates, Nodes
+
+
+@dataclass(frozen=True)
+class Model:
+    """Scores h(v, v') = z(v)ᵀ W z(v') + τ k(v, v') + offset of objects v' conditioned on nodes v.
+
+    Attributes
+    ----------
+    rows, cols : Coordinates
+        Of the conditioning nodes and of the objects.
+    W : ndarray of shape (r, r')
+        Weights.
+    prior_weight : float
+        τ of the similarity prior.
+    offset : float
+        Centre of the relation's scale: ½ for winning probabilities.
+    logistic : bool
+        Scores are log-odds, which have no centre to add.
+    """
+
+    rows: Coordinates
+    cols: Coordinates
+    W: Any
+    prior_weight: float = 0.0
+    offset: float = 0.0
+    logistic: bool = False
+
+    def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes.
+
+        Two matrix products a block beside the coordinates; no more than a block of scores is held.
+        """
+        Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
+        same = queries is objects and self.rows is self.cols
+        queries = self.rows.nodes if queries is None else queries
+        n_queries = len(queries)
+        known = Z_objects if same else self.rows.training() if queries is self.rows.nodes else None
+        W = self.W.astype(Z_objects.dtype, copy=False)
+        # W joins the smaller side: once for all blocks if that is the objects.
+        right = W @ Z_objects.T if len(Z_objects) < n_queries else None
+        for block in row_blocks(n_queries, len(Z_objects)):
+            part = queries if block.stop - block.start == n_queries else queries.block(block)
+            Z = self.rows.transform(part) if known is None else known[block]
+            scores = Z @ right if right is not None else (Z @ W) @ Z_objects.T
+            if self.prior_weight:
+                scores += self.prior_weight * self.cols.similarity(part, objects)
+            if self.offset and not self.logistic:
+                scores += self.offset
+            yield block, scores
+
+    def placed(self, queries: Nodes, objects: Nodes) -> PlacedPairs:
+        """The pairs with their coordinates, made once to be scored by many models of these coordinates."""
+        Z_objects = self.cols.transform(objects)
+        same = queries is objects and self.rows is self.cols
+        Z = Z_objects if same else self.rows.transform(queries)
+        return PlacedPairs(Z, Z_objects, self.cols.similarity(queries, objects) if self.prior_weight else None)
+
+    def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
+        Z = self.rows.transform(queries)
+        Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
+        W = self.W.astype(Z.dtype, copy=False)
+        return as_probabilities((Z @ W) @ Z_objects.T, (Z_objects @ W) @ Z.T)
+
+    def strengths(self, nodes: Nodes) -> np.ndarray:
+        """f(v) = z(v)ᵀ W z₀, where z₀ are the coordinates of the constant, as of a node without features."""
+        return self.rows.transform(nodes) @ (self.W @ self.cols.constant())
+
+    def with_weights(self, W: Any) -> Model:
+        """The same model with other weights."""
+        return replace(self, W=W)
+
+    def dual(self) -> np.ndarray:
+        """Dual coefficients A (n, m): scores of the learned part are k_vᵀ A k_v'. Two matrix products."""
+        left = self.rows.dual_basis()
+        right = left if self.cols is self.rows else self.cols.dual_basis()
+        return (left @ self.W.astype(left.dtype, copy=False)) @ right.T
+
+
+@dataclass(frozen=True)
+class PlacedPairs:
+    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, and their kernel values for a prior."""
+
+    Z: np.ndarray
+    Z_objects: np.ndarray
+    similarity: np.ndarray | None
+
+    def blocks(self, model: Model) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores by a model, up to a constant, a block of conditioning nodes at a time."""
+        W = model.W.astype(self.Z.dtype, copy=False)
+        for block in row_blocks(len(self.Z), len(self.Z_objects)):
+            scores = (self.Z[block] @ W) @ self.Z_objects.T
+            if self.similarity is not None:
+                scores += self.Z.dtype.type(model.prior_weight) * self.similarity[block]
+            yield block, scores
+
+
+def as_probabilities(scores: np.ndarray, turned: np.ndarray) -> np.ndarray:
+    """Sigmoid of reciprocal scores (n, m), given those of the turned pairs (m, n) too: exactly reciprocal.
+
+    Scores are the mean of both directions, so that turning a pair round negates them to the last bit; and
+    ½ + ½ tanh(h/2) on a grid of 2⁻⁵³ has no rounding error when ½ is added.
+    """
+    half = np.tanh((scores - turned.T).astype(np.float64) / 4) / 2
+    return 0.5 + np.round(half * 2.0**53) / 2.0**53

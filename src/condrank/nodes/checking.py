@@ -1,0 +1,164 @@
+"""Checks of what users pass in: a clear ValueError, naming the argument, what was expected and what came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.base.blocks import row_blocks
+from condrank.frames.ids import Ids, listed_ids
+from condrank.frames.table import Table
+from condrank.nodes.store import Nodes
+
+
+def check_node_data(X: Any, name: str) -> Any:
+    """Features; or what a `NodeTransformer` encodes: a table, or texts, one a node, as a column of objects."""
+    if isinstance(X, Table):
+        return X
+    if not sparse.issparse(X):
+        given = X if isinstance(X, list | tuple) else np.asarray(X).tolist() if np.ndim(X) == 1 else []
+        if len(given) and all(isinstance(one, str) for one in given):
+            return np.array(given, dtype=object)[:, None]
+    return check_features(X, name)
+
+
+def check_features(X: Any, name: str) -> Any:
+    """A finite two-dimensional floating array; float32 and sparse input stay what they are, uncopied where possible."""
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        values = X.data
+    else:
+        X = values = np.asarray(X)
+    if X.ndim != 2:
+        hint = "; a single node is one row: reshape it to (1, n_features)" if X.ndim == 1 else ""
+        raise ValueError(f"{name} must be two-dimensional (nodes × features), got {X.ndim} dimension(s){hint}")
+    if 0 in X.shape:
+        raise ValueError(f"{name} must have at least one row and one column, got shape {X.shape}")
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numeric, got dtype {values.dtype}; encode text and categories first")
+    if values.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+        values = X.data if sparse.issparse(X) else X
+    _check_finite(X, values, name)
+    return X
+
+
+def _check_finite(X: Any, values: np.ndarray, name: str) -> None:
+    # A finite sum proves every entry finite without a temporary; only otherwise look entry by entry.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    n_bad, first = 0, None
+    for rows in row_blocks(len(values), values[:1].size):
+        bad = ~np.isfinite(values[rows])
+        if first is None and bad.any():
+            first = np.argwhere(bad)[0]
+            first[0] += rows.start
+        n_bad += int(bad.sum())
+    if first is not None:
+        if sparse.issparse(X):
+            coo = X.tocoo()
+            first = (coo.row[first[0]], coo.col[first[0]])
+        row, col = int(first[0]), int(first[1])
+        raise ValueError(
+            f"{name} must be finite: {n_bad} entries are NaN or infinite, the first in row {row}, "
+            f"column {col}; impute or drop them before"
+        )
+
+
+def check_labels(values: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
+    """Floating labels without infinities; NaN is left to the caller. Whole numbers and booleans take ``dtype``."""
+    if values.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must be numeric, got dtype {values.dtype}")
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(values.sum()) and np.isinf(values).any():
+            raise ValueError(f"{name} must not be infinite: {int(np.isinf(values).sum())} entries are")
+    return values
+
+
+def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:
+    """One name a node, all different."""
+    ids = np.asarray(ids)
+    if ids.shape != (n_nodes,):
+        raise ValueError(f"{name} must name each of the {n_nodes} nodes, got shape {ids.shape}")
+    seen: set[Any] = set()
+    for position, one in enumerate(ids.tolist()):
+        if one in seen:
+            raise ValueError(f"{name} must be different from each other, {one!r} at position {position} came before")
+        seen.add(one)
+    return ids
+
+
+def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np.ndarray:
+    """Positions of nodes given by id (where nodes have ids, for many calls as ``ids``) or by position."""
+    given = np.asarray(listed_ids(given))
+    if given.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {given.shape}")
+    if len(given) == 0:
+        return np.zeros(0, dtype=np.int64)
+    if nodes.ids is not None:
+        found = (ids or Ids(nodes.ids)).places(given, lambda position: f"{name}, position {position}")
+        if (found < 0).any():
+            edge = int(np.argmax(found < 0))
+            raise ValueError(
+                f"{name} has {int((found < 0).sum())} id(s) that no node has, the first is {given.tolist()[edge]!r} "
+                f"at position {edge}; the nodes' ids are like {nodes.ids.tolist()[0]!r}"
+            )
+        return found
+    if given.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be whole numbers (positions of nodes) as the nodes have no ids, got {given.dtype}"
+        )
+    wrong = (given < 0) | (given >= len(nodes))
+    if wrong.any():
+        edge = int(np.argmax(wrong))
+        raise ValueError(f"{name} must lie within 0..{len(nodes) - 1}, got {given[edge]} at position {edge}")
+    return given.astype(np.int64, copy=False)
+
+
+def check_edges(
+    nodes: Nodes, others: Nodes, sources: Any, targets: Any, values: Any, weights: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Columns of an edge list: positions of starting and ending nodes, labels, and weights where there are some."""
+    source, target = positions(sources, nodes, "sources"), positions(targets, others, "targets")
+    value = check_labels(np.asarray(values), "values", nodes.dtype)
+    weight = None if weights is None else check_labels(np.asarray(weights), "weights", nodes.dtype)
+    for name, column in (("targets", target), ("values", value), ("weights", weight)):
+        if column is not None and column.shape != source.shape:
+            raise ValueError(f"{name} must have one entry for each of the {len(source)} sources, got {column.shape}")
+    if np.isnan(value).any():
+        raise ValueError(f"values must not be NaN: edge {int(np.argmax(np.isnan(value)))} is; leave such edges out")
+    if weight is not None and not (weight >= 0).all():
+        edge = int(np.argmin(weight >= 0))
+        raise ValueError(f"weights must not be negative or NaN: edge {edge} has weight {weight[edge]}")
+    return source, target, value, weight
+
+
+def choose(index: Any, nodes: Nodes) -> np.ndarray:
+    """Positions chosen by an index: an array, list, mask, slice, Ellipsis, one position, or ids."""
+    n = len(nodes)
+    if index is Ellipsis:
+        return np.arange(n)
+    if isinstance(index, slice):
+        return np.arange(n)[index]
+    index = np.atleast_1d(np.asarray(index))
+    if index.ndim != 1:
+        raise IndexError(f"a graph takes a one-dimensional index, got shape {index.shape}")
+    if index.dtype == bool:
+        if len(index) != n:
+            raise IndexError(f"a mask must have one entry for each of the {n} nodes, got {len(index)}")
+        return np.flatnonzero(index)
+    if index.dtype.kind in "iu":
+        if len(index) and (index.min() < -n or index.max() >= n):
+            raise IndexError(f"positions must lie within 0..{n - 1}, got {index.min()}..{index.max()}")
+        return np.where(index < 0, index + n, index)
+    if nodes.ids is None and len(index):
+        raise IndexError(f"the nodes have no ids: index them by position, got dtype {index.dtype}")
+    try:
+        return positions(index, nodes, "index")
+    except ValueError as error:
+        raise IndexError(str(error)) from None

@@ -1,0 +1,1 @@
+"""What is minimised: relations (projections of W) and losses (what is centred)."""

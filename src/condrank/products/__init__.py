@@ -1,0 +1,1 @@
+"""Products over observed edges: sampled products, Kronecker and other edge kernels."""

@@ -1,0 +1,306 @@
+"""Kronecker kernels between observed edges: K S G at some pairs of nodes, for a sparse S, without the edge kernel.
+
+The generalised vec trick: with a on the observed edges scattered into S, the ordinary edge kernel times a is K S G at
+those edges. One factor meets the sparse S, the other is multiplied only where a value is asked for: O(n_pairs (n + m)).
+Symmetric and reciprocal kernels are K (S ± Sᵀ) K / 2; both directions of a pair are folded into one.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from condrank.objective.relations import Relation
+from condrank.observations.edges import Edges
+from condrank.products.sampled import NUMBA_WORK, SampledProducts, numba_loops
+
+# What one multiplication costs in the two sampled products, in multiplications of a dense matrix product (measured).
+AT_EDGES = {"numba": 14, "numpy": 50}
+TIMES = {"numba": 16, "numpy": 25}
+# ... an entry of the product between them, which is turned for the second, and a dense product in single precision.
+TURNED, SINGLE = 130, 0.6
+# Nodes without an edge are left out of the kernel matrices when they are more than this share.
+IDLE = 0.1
+
+
+def loops_for(backend: str, n_pairs: int, width: int) -> str:
+    """Which loops `SampledProducts` will run."""
+    small = backend == "auto" and n_pairs * width < NUMBA_WORK
+    return "numpy" if backend == "numpy" or small or numba_loops() is None else "numba"
+
+
+def dense_products(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> tuple[bool, bool]:
+    """Whether the two products of K S G at n_pairs pairs are faster dense than sampled, for a sparse S (n, m)."""
+    size = shape[0] * shape[1]
+    return TIMES[loops] * n_entries >= size, AT_EDGES[loops] * n_pairs >= size
+
+
+def product_cost(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> float:
+    """K S G at n_pairs pairs for a sparse S (n, m), in multiplications of a dense product in double precision."""
+    n, m = shape
+    sampled_first, sampled_second = TIMES[loops] * n_entries, AT_EDGES[loops] * n_pairs
+    first = min(sampled_first, SINGLE * n * m) * m
+    second = min(sampled_second * n + TURNED * n * m, SINGLE * n * m * n)
+    return float(first + second)
+
+
+class Pattern(NamedTuple):
+    """Pairs of nodes in compressed sparse rows."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    shape: tuple[int, int]
+
+    @classmethod
+    def of_keys(cls, keys: np.ndarray, shape: tuple[int, int]) -> Pattern:
+        """Pairs (i, j) given as ascending numbers i m + j."""
+        indptr = np.searchsorted(keys, np.arange(shape[0] + 1, dtype=np.int64) * shape[1])
+        return cls(indptr, keys % shape[1], shape)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Starting node of each pair."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+
+
+class Sandwich:
+    """F = K S G at the pairs asked for, S (n, m) sparse with a fixed pattern, K (n, n) and G (m, m) symmetric.
+
+    Parameters
+    ----------
+    K, G : ndarray of shape (n, n) and (m, m)
+        Node kernels.
+    entries : Pattern
+        Where S has entries.
+    pairs : Pattern
+        Where F is wanted.
+    backend : {"auto", "numba", "numpy"}
+        Of the sampled products.
+    branch : {"auto", "objects", "rows"}
+        Which factor meets S first: S G, then K; or Sᵀ K, then G. "auto" takes the cheaper.
+
+    Notes
+    -----
+    Each of the two products is sampled, O(n_entries m) or O(n_pairs n), or dense, O(n m min(n, m)), where the pattern
+    is so full that a matrix product is faster (about a fifteenth with numba).
+    """
+
+    def __init__(
+        self,
+        K: np.ndarray,
+        G: np.ndarray,
+        entries: Pattern,
+        pairs: Pattern,
+        backend: str = "auto",
+        branch: str = "auto",
+    ):
+        n, m = entries.shape
+        counts = len(entries.indices), len(pairs.indices), loops_for(backend, len(pairs.indices), min(n, m))
+        self.cost_objects, self.cost_rows = product_cost((n, m), *counts), product_cost((m, n), *counts)
+        self.sparse_first, self.sparse_second = (not dense for dense in dense_products((n, m), *counts))
+        self.rows_first = branch == "rows" or (branch == "auto" and self.cost_rows < self.cost_objects)
+        # Sᵀ K at the turned pairs is the other branch, so S itself is turned and one code serves both.
+        self.order = None
+        if self.rows_first:
+            self.order = np.lexsort((entries.rows, entries.indices))
+            entries = Pattern.of_keys((entries.indices * n + entries.rows)[self.order], (m, n))
+            K, G = G, K
+        self.outer, self.inner, self.entries, self.pairs = K, G, entries, pairs
+        self._first = SampledProducts(entries.indptr, entries.indices, entries.shape, backend)
+        self._second = SampledProducts(pairs.indptr, pairs.indices, pairs.shape, backend)
+        # Places in the dense arrays, where a product is dense.
+        self._at = None if self.sparse_second else pairs.rows * pairs.shape[1] + pairs.indices
+        self._from = None if self.sparse_first else entries.rows * entries.shape[1] + entries.indices
+
+    def astype(self, dtype: np.dtype, known: dict[int, np.ndarray]) -> Sandwich:
+        """The same products in another precision; ``known`` has kernels that were converted already, by their id."""
+        other = copy(self)
+        other.outer = known.get(id(self.outer), self.outer).astype(dtype, copy=False)
+        known = known | {id(self.outer): other.outer}
+        other.inner = known.get(id(self.inner), self.inner).astype(dtype, copy=False)
+        return other
+
+    @property
+    def cost(self) -> float:
+        """One product, in multiplications of a dense matrix product."""
+        return self.cost_rows if self.rows_first else self.cost_objects
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """F at the pairs, for the entries of S in the order of their pattern."""
+        if self.order is not None:
+            values = values[self.order]
+        if self.sparse_first:
+            T = self._first.times(values, self.inner)
+        else:
+            T = np.zeros(self.entries.shape, dtype=values.dtype)
+            T.ravel()[self._from] = values
+            T = T @ self.inner
+        if self.sparse_second:
+            left, right = (T.T, self.outer) if self.rows_first else (self.outer, T.T)
+            return self._second.at_edges(left, right)
+        F = (T.T @ self.outer) if self.rows_first else self.outer @ T
+        return F.ravel()[self._at]
+
+
+class Folded:
+    """Both directions of each observed pair as one, for kernels that know no direction up to a sign.
+
+    S ± Sᵀ has the entries ``turned(a)``; a function of unordered pairs spreads back over the edges by ``place``.
+
+    Parameters
+    ----------
+    sources, targets : ndarray of int
+        Nodes of the edges.
+    n : int
+        Number of nodes.
+    sign : {1, -1}
+        S + Sᵀ or S - Sᵀ.
+    """
+
+    def __init__(self, sources: np.ndarray, targets: np.ndarray, n: int, sign: int):
+        low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+        keys, self.place = np.unique(low.astype(np.int64) * n + high, return_inverse=True)
+        self.pairs = Pattern.of_keys(keys, (n, n))
+        self.direction = np.where(sources > targets, sign, 1)
+        low, high = keys // n, keys % n
+        apart = np.flatnonzero(low != high)
+        both = np.concatenate([keys, high[apart] * n + low[apart]])
+        order = np.argsort(both)
+        self.entries = Pattern.of_keys(both[order], (n, n))
+        self._pair = np.concatenate([np.arange(len(keys)), apart])[order]
+        # A loop meets itself: twice in S + Sᵀ, never in S - Sᵀ.
+        scale = np.concatenate([np.where(low == high, 1 + sign, 1), np.full(len(apart), sign)])
+        self._scale = scale[order].astype(np.int8)
+
+    def turned(self, a: np.ndarray) -> np.ndarray:
+        """Entries of S ± Sᵀ, where S has a at the edges. O(n_edges)."""
+        total = np.bincount(self.place, weights=self.direction * a, minlength=len(self.pairs.indices))
+        return total.astype(a.dtype, copy=False)[self._pair] * self._scale
+
+
+class KroneckerEdges:
+    """The Kronecker edge kernel of a relation: k(a, c) g(b, d), or ½ [k(a, c) k(b, d) ± k(a, d) k(b, c)].
+
+    Parameters
+    ----------
+    relation : Relation
+        Ordinary, symmetric or reciprocal.
+    K : ndarray of shape (n, n)
+        Kernel of the conditioning nodes.
+    G : ndarray of shape (m, m) or None
+        Kernel of the objects; None: they are the same nodes.
+    edges : Edges
+        Observed edges.
+    backend, branch : str
+        See `Sandwich`.
+    """
+
+    known_only = False
+
+    def __init__(
+        self,
+        relation: Relation,
+        K: np.ndarray,
+        G: np.ndarray | None,
+        edges: Edges,
+        backend: str = "auto",
+        branch: str = "auto",
+    ):
+        if relation.sign and G is not None and G is not K:
+            raise ValueError(f"a {relation.name} relation has one domain, but the objects have a kernel of their own")
+        self.name, self.relation, self.edges = relation.name, relation, edges
+        self.K, self.G = K, K if G is None else G
+        sources, targets = edges.sources, edges.indices
+        self._fold = None
+        if relation.sign:
+            used, (sources, targets) = renumbered(edges.shape[0], sources, targets)
+            n = edges.shape[0] if used is None else len(used)
+            self._fold = Folded(sources, targets, n, relation.sign)
+            K = submatrix(K, used)
+            self.sandwich = Sandwich(K, K, self._fold.entries, self._fold.pairs, backend, branch)
+        else:
+            rows, (sources,) = renumbered(edges.shape[0], sources)
+            cols, (targets,) = renumbered(edges.shape[1], targets)
+            n = edges.shape[0] if rows is None else len(rows)
+            m = edges.shape[1] if cols is None else len(cols)
+            pattern = Pattern.of_keys(sources * m + targets, (n, m))
+            self.sandwich = Sandwich(submatrix(K, rows), submatrix(self.G, cols), pattern, pattern, backend, branch)
+
+    @property
+    def cost(self) -> float:
+        """One product, in multiplications of a dense matrix product."""
+        return self.sandwich.cost
+
+    def product(self, a: np.ndarray) -> np.ndarray:
+        """The edge kernel times a, at the observed edges. O(n_pairs (n + m))."""
+        if self._fold is None:
+            return self.sandwich(a)
+        folded = self.sandwich(self._fold.turned(a))[self._fold.place]
+        return folded * (0.5 * self._fold.direction).astype(folded.dtype)
+
+    def astype(self, dtype: np.dtype) -> KroneckerEdges:
+        """The same kernel in another precision; the pattern of the edges is shared."""
+        if self.K.dtype == dtype:
+            return self
+        other = copy(self)
+        other.edges = self.edges.astype(dtype)
+        other.K = self.K.astype(dtype)
+        other.G = other.K if self.G is self.K else self.G.astype(dtype)
+        other.sandwich = self.sandwich.astype(dtype, {id(self.K): other.K, id(self.G): other.G})
+        return other
+
+    def diagonal(self) -> np.ndarray:
+        """The kernel of each observed edge with itself. O(n_pairs)."""
+        sources, targets = self.edges.sources, self.edges.indices
+        own = self.K.diagonal()[sources] * self.G.diagonal()[targets]
+        return (own + self.relation.sign * self.K[sources, targets] ** 2) / 2 if self.relation.sign else own
+
+    def coefficients(self, a: np.ndarray) -> sparse.csr_array:
+        """A (n, m), sparse: scores are k_vᵀ A k_v'."""
+        S = self.edges.matrix(a)
+        return S if not self.relation.sign else sparse.csr_array((S + self.relation.sign * S.T) * a.dtype.type(0.5))
+
+    def from_coefficients(self, A: sparse.csr_array) -> np.ndarray:
+        """a with ``coefficients(a)`` = A, of those A that these edges can make. O(n_pairs)."""
+        sources, targets = self.edges.sources, self.edges.indices
+        a = np.asarray(A[sources, targets])
+        if self._fold is None:
+            return a
+        # A pair observed one way shares its coefficient with the other direction; a loop has no other.
+        both = np.bincount(self._fold.place)[self._fold.place]
+        return a * np.where(sources == targets, 1, 2 / both).astype(a.dtype)
+
+    def predict(
+        self, a: np.ndarray, K_queries: np.ndarray | None = None, K_objects: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Scores (n_queries, n_objects) from kernel rows against the training nodes; None: those themselves."""
+        K_queries = self.K if K_queries is None else K_queries
+        K_objects = self.G if K_objects is None else K_objects
+        return bilinear(K_queries, self.coefficients(a), K_objects)
+
+
+def bilinear(K_queries: np.ndarray, A: sparse.csr_array, K_objects: np.ndarray) -> np.ndarray:
+    """K_queries A K_objectsᵀ for a sparse A, in the cheaper order. O(n_queries n_objects min(n, m)) beside A."""
+    (q, n), (o, m) = K_queries.shape, K_objects.shape
+    if A.nnz * o + q * n * o <= A.nnz * q + q * m * o:
+        return K_queries @ np.asarray(A @ K_objects.T)
+    return np.asarray(A.T @ K_queries.T).T @ K_objects.T
+
+
+def renumbered(n: int, *ends: np.ndarray) -> tuple[np.ndarray | None, list[np.ndarray]]:
+    """The nodes that occur and the ends numbered within them; None and the ends as they are if nearly all occur."""
+    seen = np.zeros(n, dtype=bool)
+    for end in ends:
+        seen[end] = True
+    if np.count_nonzero(seen) >= (1 - IDLE) * n:
+        return None, list(ends)
+    number = np.cumsum(seen) - 1
+    return np.flatnonzero(seen), [number[end] for end in ends]
+
+
+def submatrix(K: np.ndarray, used: np.ndarray | None) -> np.ndarray:
+    """The kernel among the nodes used; K itself, uncopied, for None."""
+    return K if used is None else K[np.ix_(used, used)]

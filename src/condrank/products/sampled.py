@@ -1,0 +1,125 @@
+"""Sampled products: dense times dense at the observed edges only, and sparse times dense.
+
+Two loops carry every iteration on a sparse graph. They are compiled by numba on first use (cached on disk, without
+the GIL) and run in threads over blocks of rows; where numba is not installed, NumPy and SciPy twins take over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.base.blocks import by_rows, in_threads, n_processors
+
+# Below this many multiplications numba's import costs more than its loops save.
+NUMBA_WORK = 1 << 24
+# Entries of either factor that the NumPy twin gathers at a time: 512 KiB in double precision stay in the cache.
+GATHER = 1 << 16
+# Below this many multiplications threads cost more than they save.
+ALONE = 1 << 23
+
+
+class SampledProducts:
+    """Products over the pattern of observed edges of an n×m relation, in compressed sparse rows.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray of int
+        The pattern, as in `condrank.observations.Edges`.
+    shape : (int, int)
+        n and m.
+    backend : {"auto", "numba", "numpy"}
+        "auto" takes numba where it is installed and the products are large.
+    """
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, shape: tuple[int, int], backend: str = "auto"):
+        self.indptr, self.indices, self.shape = indptr, indices, shape
+        self.backend = backend
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of observed pairs."""
+        return len(self.indices)
+
+    def at_edges(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """A[i]·B[j] for every observed pair (i, j), from A (n, r) and B (m, r). O(n_pairs r)."""
+        out = np.empty(self.n_pairs, dtype=np.result_type(A, B))
+        loops = self._loops(A.shape[1])
+        A, B = by_rows(A), by_rows(B)  # rows of them are read
+        if loops is not None:
+            self._in_threads(
+                lambda first, last: loops[0](self.indptr, self.indices, A, B, first, last, out), A.shape[1]
+            )
+            return out
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
+        step = max(1, GATHER // max(1, A.shape[1]))
+        for start in range(0, self.n_pairs, step):
+            edges = slice(start, start + step)
+            np.einsum("ij,ij->i", A[rows[edges]], B[self.indices[edges]], out=out[edges])
+        return out
+
+    def times(self, entries: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """S B (n, r) for the sparse S with ``entries`` at the observed pairs and B (m, r). O(n_pairs r)."""
+        loops = self._loops(B.shape[1])
+        if loops is None:
+            S = sparse.csr_array((entries, self.indices, self.indptr), shape=self.shape)
+            return np.asarray(S @ B)
+        out = np.zeros((self.shape[0], B.shape[1]), dtype=np.result_type(entries, B))
+        B = by_rows(B)
+        self._in_threads(
+            lambda first, last: loops[1](self.indptr, self.indices, entries, B, first, last, out), B.shape[1]
+        )
+        return out
+
+    def _loops(self, width: int) -> tuple[Callable[..., None], Callable[..., None]] | None:
+        if self.backend == "numpy" or (self.backend == "auto" and self.n_pairs * width < NUMBA_WORK):
+            return None
+        return numba_loops()
+
+    def _in_threads(self, loop: Callable[[int, int], Any], width: int) -> None:
+        """Run a loop over blocks of rows with about equally many edges."""
+        if self.n_pairs * width < ALONE:
+            loop(0, self.shape[0])
+            return
+        n_blocks = 4 * n_processors()
+        shares = np.linspace(0, self.n_pairs, n_blocks + 1)
+        bounds = np.unique(np.searchsorted(self.indptr, shares).clip(0, self.shape[0]))
+        bounds[0], bounds[-1] = 0, self.shape[0]
+        in_threads(loop, bounds[:-1].tolist(), bounds[1:].tolist())
+
+
+def at_edges_loop(indptr, indices, A, B, first, last, out):
+    """A[i]·B[j] at the pairs of rows first..last."""
+    for i in range(first, last):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            total = A[i, 0] * B[j, 0]
+            for k in range(1, A.shape[1]):
+                total += A[i, k] * B[j, k]
+            out[e] = total
+
+
+def times_loop(indptr, indices, entries, B, first, last, out):
+    """Rows first..last of S B, added to out."""
+    for i in range(first, last):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            value = entries[e]
+            for k in range(B.shape[1]):
+                out[i, k] += value * B[j, k]
+
+
+@cache
+def numba_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
+    """Both loops compiled, or None where numba is not installed."""
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+    # Sums may be reordered (and so vectorised), but NaN and infinity keep their meaning.
+    compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
+    return compiled(at_edges_loop), compiled(times_loop)

@@ -1,0 +1,1 @@
+"""Rankers: the base that scores and ranks, and the scikit-learn estimator."""

@@ -1,0 +1,126 @@
+"""Threads over blocks: errors come through, nothing waits for itself, and products have one thread while they run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from threading import Thread, current_thread
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from condrank.base import blocks as _blocks
+
+BLOCKS = [slice(k, k + 1) for k in range(6)]
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in ThreadpoolController().info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_processors(monkeypatch):
+    monkeypatch.setattr(_blocks, "n_processors", lambda: 2)
+    with threadpool_limits(2, user_api="blas"):
+        yield
+
+
+def test_products_have_one_thread_and_get_theirs_back():
+    seen = []
+    _blocks.in_threads(lambda block: seen.append(blas_threads()), BLOCKS, products=True)
+    assert seen == [{1}] * len(BLOCKS)
+    assert blas_threads() == {2}
+
+
+def test_other_work_leaves_the_threads_of_products_alone():
+    seen = []
+    _blocks.in_threads(lambda block: seen.append(blas_threads()), BLOCKS)
+    assert seen == [{2}] * len(BLOCKS)
+
+
+def test_two_callers_do_not_leave_products_at_one_thread():
+    A = np.random.default_rng(0).normal(size=(200, 200))
+    callers = [
+        Thread(target=lambda: [_blocks.in_threads(lambda b: A[b] @ A, BLOCKS, products=True) for _ in range(20)])
+        for _ in range(4)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert blas_threads() == {2}
+
+
+def test_an_error_in_a_thread_comes_through_and_ends_the_limit():
+    def fail(block: slice) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        _blocks.in_threads(fail, BLOCKS, products=True)
+    assert blas_threads() == {2}
+
+
+def test_an_error_waits_for_what_still_runs():
+    done = []
+
+    def work(block: slice) -> None:
+        if block.start == 0:
+            raise ZeroDivisionError
+        time.sleep(0.05)
+        done.append(block.start)
+
+    with pytest.raises(ZeroDivisionError):
+        _blocks.in_threads(work, BLOCKS[:2])
+    assert done == [1]
+
+
+def test_work_in_a_thread_may_be_cut_into_blocks_itself():
+    threads = set()
+
+    def inner(block: slice) -> None:
+        threads.add(current_thread().name)
+
+    _blocks.in_threads(lambda block: _blocks.in_threads(inner, BLOCKS, products=True), BLOCKS)
+    assert all(name.startswith("condrank") for name in threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_process_starts_threads_of_its_own():
+    _blocks.in_threads(lambda block: None, BLOCKS)
+    child = multiprocessing.get_context("fork").Process(
+        target=_blocks.in_threads, args=(lambda block: None, BLOCKS), kwargs={"products": True}
+    )
+    child.start()
+    child.join(60)
+    hangs = child.is_alive()
+    child.kill()
+    assert not hangs
+    assert child.exitcode == 0
+
+
+def test_threads_of_a_caller_that_outlives_the_main_thread():
+    script = """
+import threading, time
+from condrank.base import blocks as _blocks
+_blocks.n_processors = lambda: 2
+def job():
+    time.sleep(0.5)
+    done = []
+    _blocks.in_threads(done.append, range(4))
+    print(sorted(done))
+threading.Thread(target=job).start()
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=True)
+    assert found.stdout.strip() == "[0, 1, 2, 3]"
+
+
+@pytest.mark.parametrize(("most", "expected"), [("", 8), ("3", 3), ("64", 8), ("0", 8), ("2,2", 8)])
+def test_processors(most, expected, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("OMP_NUM_THREADS", most)
+    monkeypatch.setattr(_blocks, "cpu_count", lambda: 8)
+    assert _blocks.n_processors.__wrapped__() == expected

@@ -1,0 +1,267 @@
+"""Nodes added block by block against one fit to all of them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
+
+rng = np.random.default_rng(0)
+N, D = 60, 5
+X = rng.normal(size=(N, D)) + 0.5
+LABELS = np.array(["cat", "dog", "eel", "fox"])[np.minimum(np.arange(N) // 12, 3)]  # classes come one after the other
+CLASSES = ["fox", "eel", "dog", "cat"]
+S = rng.normal(size=(4, 4))
+PATHS = np.column_stack([np.arange(N) // 30, np.arange(N) // 10])
+A, B = rng.normal(size=(N, 3)), rng.normal(size=(N, 2))
+T = rng.normal(size=(3, 2))
+NEW = rng.normal(size=(7, D))
+BLOCKS = [slice(0, 5), slice(5, 31), slice(31, 32), slice(32, 60)]
+
+GRAPHS = {
+    "classes": lambda rows, X: RelationGraph.from_classes(X[rows], LABELS[rows]),
+    "similarity": lambda rows, X: RelationGraph.from_classes(X[rows], LABELS[rows], S, classes=CLASSES),
+    "taxonomy": lambda rows, X: RelationGraph.from_classes(X[rows], PATHS[rows]),
+    "taxonomy with values": lambda rows, X: RelationGraph.from_classes(X[rows], PATHS[rows], [0.5, 2, 1]),
+    "factors": lambda rows, X: RelationGraph.from_factors(X[rows], A[rows], S[:3, :3]),
+    "two factors": lambda rows, X: RelationGraph.from_factors(X[rows], A[rows], T, B[rows]),
+    "sparse factors": lambda rows, X: RelationGraph.from_factors(X[rows], sparse.csr_array(A[rows]), S[:3, :3]),
+}
+MODELS = list(itertools.product(("ordinary", "symmetric", "reciprocal"), ("ranking", "regression")))
+pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
+
+
+def both(graph, X=X, blocks=BLOCKS, **params):
+    """A ranker fitted to everything, and one fitted block by block."""
+    make = GRAPHS[graph]
+    whole = ConditionalRanker(**params).fit(make(slice(None), X))
+    parts = ConditionalRanker(**params)
+    for rows in blocks:
+        parts.partial_fit(make(rows, X))
+    return whole, parts
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize(("relation", "loss"), MODELS)
+def test_blocks_are_as_good_as_the_whole(graph, relation, loss):
+    whole, parts = both(graph, relation=relation, loss=loss, alpha=0.3)
+    np.testing.assert_allclose(parts.predict(NEW, X), whole.predict(NEW, X), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("graph", ["classes", "two factors"])
+@pytest.mark.parametrize(("relation", "loss"), MODELS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"constant": True},
+        {"rank_by": "incoming"},
+        {"kernel": "cosine"},
+        {"feature_weights": [1, 0, 2, 0.5, 3]},
+        {"prior": "similarity", "prior_weight": 0.7},
+        {"kernel": "cosine", "constant": True, "rank_by": "incoming", "alpha": 1e-4},
+    ],
+    ids=str,
+)
+def test_parameters(graph, relation, loss, params):
+    if "prior" in params and relation == "reciprocal":
+        pytest.skip("a similarity is no prior of a reciprocal relation")
+    whole, parts = both(graph, relation=relation, loss=loss, **{"alpha": 0.3} | params)
+    np.testing.assert_allclose(parts.predict(NEW, X), whole.predict(NEW, X), rtol=1e-10, atol=1e-10)
+    if relation == "reciprocal" and "constant" in params:
+        np.testing.assert_allclose(parts.strengths(NEW), whole.strengths(NEW), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(("relation", "loss"), MODELS)
+@pytest.mark.parametrize("kind", ["sparse", "duplicated", "ones in the span", "far from zero", "float32"])
+def test_node_data(relation, loss, kind):
+    tolerance = 1e-10
+    data = X
+    if kind == "sparse":
+        data = sparse.csr_array(np.where(X > 0.5, X, 0))
+    elif kind == "duplicated":
+        data = np.hstack([X, X[:, :2]])
+    elif kind == "ones in the span":
+        data = np.exp(X) / np.exp(X).sum(axis=1, keepdims=True)
+    elif kind == "far from zero":
+        data, tolerance = X + 1e3, 1e-7
+    elif kind == "float32":
+        data, tolerance = X.astype(np.float32), 1e-4
+    whole, parts = both("classes", data, relation=relation, loss=loss)
+    new = data[:7]
+    assert parts.predict(new, new).dtype == data.dtype
+    np.testing.assert_allclose(parts.predict(new, new), whole.predict(new, new), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("relation", "loss"), MODELS)
+def test_as_many_features_as_nodes(relation, loss):
+    graphs = [RelationGraph.from_factors(X[rows], A[rows], S[:3, :3]) for rows in (slice(0, 2), slice(2, 5), slice(5))]
+    parts = ConditionalRanker(relation, loss).partial_fit(graphs[0]).partial_fit(graphs[1])
+    whole = ConditionalRanker(relation, loss).fit(graphs[2])  # with the exact kernel
+    np.testing.assert_allclose(parts.predict(X, X), whole.predict(X, X), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["ranking", "regression"])
+@pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
+def test_two_domains(loss, rank_by):
+    objects = rng.normal(size=(25, 3))
+    C = rng.normal(size=(25, 2))
+
+    def graph(rows, cols):
+        return RelationGraph.from_factors(X[rows], A[rows], T, C[cols], objects=objects[cols])
+
+    whole = ConditionalRanker(loss=loss, rank_by=rank_by).fit(graph(slice(None), slice(None)))
+    parts = ConditionalRanker(loss=loss, rank_by=rank_by)
+    parts.partial_fit(graph(slice(9), slice(10))).partial_fit(graph(slice(9, None), slice(10, None)))
+    pair = (NEW, objects) if rank_by == "outgoing" else (objects, NEW)
+    np.testing.assert_allclose(parts.predict(*pair), whole.predict(*pair), rtol=1e-10, atol=1e-10)
+    with pytest.raises(ValueError, match="one domain or two"):
+        ConditionalRanker(rank_by=rank_by).partial_fit(GRAPHS["two factors"](slice(9), X)).partial_fit(
+            RelationGraph.from_factors(X, A, T, B, objects=X)
+        )
+
+
+@pytest.mark.parametrize("params", [{}, {"approximation": "fourier"}, {"constant": True}], ids=str)
+@pytest.mark.parametrize(("relation", "loss"), MODELS)
+def test_an_approximation_stays_that_of_the_first_block(relation, loss, params):
+    given = {"relation": relation, "loss": loss, "kernel": "rbf", "n_components": 8, "random_state": 0} | params
+    parts = ConditionalRanker(**given).fit(GRAPHS["classes"](slice(0, 20), X))
+    parts.partial_fit(GRAPHS["classes"](slice(20, None), X))
+    # The same features, of all nodes at once, as those of a linear kernel.
+    features = parts._model.rows.features
+    linear = given | {"kernel": "linear", "n_components": None}
+    linear.pop("approximation", None)
+    whole = ConditionalRanker(**linear).fit(GRAPHS["classes"](slice(None), features(X)))
+    expected = whole.predict(features(NEW), features(X))
+    np.testing.assert_allclose(parts.predict(NEW, X), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_goes_on_from_a_fit_and_from_a_file(tmp_path):
+    for graph in GRAPHS:
+        whole, _ = both(graph, blocks=[])
+        first = ConditionalRanker().fit(GRAPHS[graph](slice(0, 40), X))
+        first.save(tmp_path / "first")
+        again = ConditionalRanker.load(tmp_path / "first").partial_fit(GRAPHS[graph](slice(40, 50), X))
+        again.save(tmp_path / "again")
+        last = ConditionalRanker.load(tmp_path / "again")
+        np.testing.assert_array_equal(last.predict(NEW, X), again.predict(NEW, X))
+        last.partial_fit(GRAPHS[graph](slice(50, None), X))
+        np.testing.assert_allclose(last.predict(NEW, X), whole.predict(NEW, X), rtol=1e-10, atol=1e-10)
+        assert first.predict(NEW).shape == (7, 40)
+
+
+def test_other_parameters_and_a_path_from_the_same_sums():
+    _, parts = both("classes")
+    parts.set_params(relation="symmetric", loss="regression", alpha=0.1, prior="similarity")
+    parts.partial_fit(GRAPHS["classes"](slice(0, 5), X))
+    twice = RelationGraph.from_classes(np.vstack([X, X[:5]]), np.append(LABELS, LABELS[:5]))
+    whole = ConditionalRanker("symmetric", "regression", 0.1, prior="similarity").fit(twice)
+    for one, other in zip(parts.path([0.1, 10]), whole.path([0.1, 10]), strict=True):
+        np.testing.assert_allclose(one.predict(NEW, X), other.predict(NEW, X), rtol=1e-10, atol=1e-10)
+
+
+def test_nodes_are_not_kept():
+    _, parts = both("classes", relation="symmetric")
+    for call in (parts.predict, parts.rank):
+        with pytest.raises(ValueError, match="objects must be given"):
+            call(NEW)
+    with pytest.raises(AttributeError, match="training nodes"):
+        _ = parts.dual_coef_
+    assert parts.rank(NEW, X, top=3).indices.shape == (7, 3)
+    assert 0 <= parts.score(GRAPHS["classes"](slice(None), X)) <= 1
+    assert "60 nodes" in str(parts.plan_)
+
+
+def test_a_block_that_is_refused_changes_nothing():
+    ranker = ConditionalRanker().partial_fit(GRAPHS["similarity"](slice(0, 20), X))
+    before = ranker.predict(NEW, X)
+    with pytest.raises(ValueError, match="that of 'fox' and 'fox' is another"):
+        ranker.partial_fit(RelationGraph.from_classes(X[20:40], LABELS[20:40], 2 * S, classes=CLASSES))
+    with pytest.raises(ValueError, match="5 features, as before, got 4"):
+        ranker.partial_fit(GRAPHS["similarity"](slice(20, 40), X[:, :4]))
+    np.testing.assert_array_equal(ranker.predict(NEW, X), before)
+
+
+def test_similarity_across_blocks_must_be_known():
+    one = RelationGraph.from_classes(X[:4], ["a", "b", "a", "b"], np.eye(2))
+    other = RelationGraph.from_classes(X[:4], ["b", "c", "c", "b"], np.eye(2))
+    with pytest.raises(ValueError, match="classes 'a' and 'c'"):
+        ConditionalRanker().partial_fit(one).partial_fit(other)
+    with pytest.raises(ValueError, match="similarity of classes that the nodes before had"):
+        ConditionalRanker().partial_fit(one).partial_fit(RelationGraph.from_classes(X[:2], ["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    ("params", "graph", "match"),
+    [
+        ({"kernel": "rbf"}, "classes", "exact rbf kernel"),
+        ({"kernel": "precomputed"}, "classes", "kernel matrix"),
+        ({"relation": "reciprocal", "loss": "logistic"}, "classes", "loss='logistic'"),
+        ({"solver": "early_stopping"}, "classes", "solver='early_stopping'"),
+        ({"relation": "reciprocal", "compared": [0]}, "classes", "compared features"),
+        ({"kernel": "rbf", "n_components": 30}, "first block", "more nodes than the 30 components"),
+        ({}, "matrix", "as a matrix or by edges"),
+        ({}, "edges", "as a matrix or by edges"),
+    ],
+    ids=str,
+)
+def test_what_has_no_sums_is_refused(params, graph, match):
+    graphs = {
+        "classes": lambda: GRAPHS["classes"](slice(None), X),
+        "first block": lambda: GRAPHS["classes"](slice(0, 20), X),
+        "matrix": lambda: RelationGraph(X, X @ X.T),
+        "edges": lambda: RelationGraph.from_edges(X, [0, 1], [1, 2], [1.0, 2.0]),
+    }
+    with pytest.raises(ValueError, match=match):
+        ConditionalRanker(**params).partial_fit(graphs[graph]())
+
+
+@pytest.mark.parametrize("graph", ["similarity", "taxonomy with values"])
+def test_blocks_of_different_precision(graph):
+    single = X.astype(np.float32)
+    whole, _ = both(graph, blocks=[])
+    for first, second in ((X, single), (single, X)):
+        parts = ConditionalRanker().partial_fit(GRAPHS[graph](slice(0, 30), first))
+        parts.partial_fit(GRAPHS[graph](slice(30, None), second))
+        assert parts.coef_.dtype == np.float32
+        np.testing.assert_allclose(parts.predict(NEW, X), whole.predict(NEW, X), rtol=1e-4, atol=1e-4)
+
+
+def test_only_plain_rankers_add_nodes():
+    assert not hasattr(ConditionalRankerCV(alphas=[1.0]), "partial_fit")
+    assert hasattr(ConditionalRanker(), "partial_fit")
+
+
+def test_classes_name_the_rows_of_a_similarity():
+    whole = RelationGraph.from_classes(X, LABELS, S, classes=CLASSES)
+    place = [CLASSES.index(one) for one in LABELS]
+    np.testing.assert_array_equal(whole.to_dense(), S[np.ix_(place, place)])
+    assert RelationGraph.from_classes(X[:5], LABELS[:5], classes=CLASSES).is_symmetric
+    with pytest.raises(ValueError, match="'cat' is not among them"):
+        RelationGraph.from_classes(X, LABELS, np.eye(3), classes=["dog", "eel", "fox"])
+    with pytest.raises(ValueError, match="different from each other"):
+        RelationGraph.from_classes(X, LABELS, S, classes=["cat", "dog", "eel", "fox", "cat"])
+    with pytest.raises(ValueError, match="each of the 4 classes"):
+        RelationGraph.from_classes(X, LABELS, np.eye(3), classes=CLASSES)
+    with pytest.raises(ValueError, match="named by their paths"):
+        RelationGraph.from_classes(X, PATHS, classes=CLASSES)
+
+
+def test_names_that_a_file_cannot_hold(tmp_path):
+    dates = np.datetime64("2020-01-01") + np.arange(N) % 3
+    ranker = ConditionalRanker().fit(RelationGraph.from_classes(X, dates))
+    ranker.save(tmp_path / "dates")
+    loaded = ConditionalRanker.load(tmp_path / "dates")
+    np.testing.assert_array_equal(loaded.predict(NEW), ranker.predict(NEW))
+    with pytest.raises(ValueError, match="without sums"):
+        loaded.partial_fit(RelationGraph.from_classes(X, dates))
+
+
+def test_a_fit_without_sums_cannot_go_on():
+    block = GRAPHS["classes"](slice(0, 20), X)
+    with pytest.raises(ValueError, match="without sums"):
+        ConditionalRanker().fit(X, X @ X.T).partial_fit(block)
+    ranker = ConditionalRanker().partial_fit(block)
+    with pytest.raises(ValueError, match="kernel must be that of the nodes before"):
+        ranker.set_params(kernel="cosine").partial_fit(block)

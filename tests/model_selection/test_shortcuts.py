@@ -1,0 +1,301 @@
+"""Every shortcut against its twin, which takes the rows, nodes or edges out and solves the whole edge kernel anew."""
+
+import numpy as np
+import pytest
+
+import reference
+import reference_shortcuts as twins
+from condrank import ConditionalRanker, RelationGraph
+from condrank.baselines import TwoStepRidge
+from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut, TwoStepShortcuts
+from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
+from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
+from condrank.nodes import NodeKernel
+from condrank.objective.relations import ORDINARY, get_relation
+from condrank.observations import Complete
+from condrank.problem.coordinates import fit_coordinates
+from condrank.solvers.closed_form import ClosedForm
+
+# Labels of no particular form: only their symmetric or skew part can be learned, of which a ranker warns.
+pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
+
+SHORTCUTS = {
+    "query": (LeaveQueryOut, twins.leave_query_out),
+    "node": (LeaveNodeOut, twins.leave_node_out),
+    "edge": (LeaveEdgeOut, twins.leave_edge_out),
+}
+RELATIONS = ("ordinary", "symmetric", "reciprocal")
+LOSSES = ("regression", "ranking")
+SHARES = (1e-6, 1e-3, 1.0, 1e3)  # λ as a share of the largest eigenvalue of the edge kernel
+
+models = pytest.mark.parametrize(("relation", "loss"), [(r, loss) for r in RELATIONS for loss in LOSSES])
+everything = pytest.mark.parametrize("what", SHORTCUTS)
+
+
+def features(name, n=6):
+    rng = np.random.default_rng(len(name))
+    X = rng.normal(size=(n, 3))
+    if name == "twins":
+        X[4] = X[1]
+    return X
+
+
+KERNELS = {
+    "rbf": NodeKernel("rbf", gamma=0.3),
+    "linear": NodeKernel("linear"),
+    "linear with constant": NodeKernel("linear", constant=True),
+    "twins": NodeKernel("rbf", gamma=0.3),
+}
+
+
+def fitted(kernel, X, dtype=np.float64):
+    return fit_coordinates(kernel, RelationGraph(X.astype(dtype), np.zeros((len(X), len(X)))).nodes)
+
+
+def shortcut(what, relation, loss, rows, cols, Y, prior_weight=0.0):
+    observed = Complete(Y)
+    system = ClosedForm(get_relation(relation), loss, rows, cols, observed, prior_weight)
+    return SHORTCUTS[what][0](system, observed, prior_weight)
+
+
+def scores(what, relation, loss, rows, cols, Y, alpha, prior_weight=0.0):
+    return shortcut(what, relation, loss, rows, cols, Y, prior_weight).scores(alpha)
+
+
+def assert_close(found, expected, tolerance=1e-8):
+    assert found.shape == expected.shape
+    assert np.abs(found - expected).max() <= tolerance * np.abs(expected).max()
+
+
+@everything
+@models
+@pytest.mark.parametrize("name", KERNELS)
+def test_equals_retraining(what, relation, loss, name):
+    X = features(name)
+    rows = fitted(KERNELS[name], X)
+    K = rows.similarity(None, None)
+    Y = np.random.default_rng(5).normal(size=K.shape) + 1
+    prior = 0.5 if relation != "reciprocal" and name in ("rbf", "linear") else 0.0
+    for share in SHARES:
+        alpha = share * np.linalg.eigvalsh(K)[-1] ** 2
+        found = scores(what, relation, loss, rows, rows, Y, alpha, prior)
+        expected = SHORTCUTS[what][1](K, Y, alpha, relation=relation, loss=loss, prior_weight=prior)
+        assert_close(found, expected)
+
+
+@pytest.mark.parametrize("what", ["query", "edge"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("names", [("rbf", "rbf"), ("linear", "twins"), ("twins", "linear with constant")])
+@pytest.mark.parametrize("sizes", [(5, 7), (7, 5)])
+def test_two_domains(what, loss, names, sizes):
+    sides = [fitted(KERNELS[name], features(name, n)) for name, n in zip(names, sizes, strict=True)]
+    K, G = (side.similarity(None, None) for side in sides)
+    Y = np.random.default_rng(6).normal(size=sizes)
+    for share in SHARES:
+        alpha = share * np.linalg.eigvalsh(K)[-1] * np.linalg.eigvalsh(G)[-1]
+        expected = SHORTCUTS[what][1](K, Y, alpha, loss=loss, K_domain=G)
+        assert_close(scores(what, "ordinary", loss, *sides, Y, alpha), expected)
+
+
+@everything
+@models
+@pytest.mark.parametrize("singular", [False, True])
+def test_thin_products_equal_retraining(what, relation, loss, singular):
+    """At this size λ/D is interpolated; some of the held-out rows are fitted anew on incomplete graphs."""
+    X = np.random.default_rng(0).normal(size=(150, 60))
+    if singular:
+        X[5] = X[0]
+    rows = fitted(NodeKernel("rbf"), X)
+    Y = np.random.default_rng(1).normal(size=(150, 150))
+    found = scores(what, relation, loss, rows, rows, Y, 2.0)
+    for i, j in [(0, 7), (3, 3), (149, 5)]:
+        left = Y.copy()
+        if what == "edge":
+            left[i, j] = np.nan
+        else:
+            left[i] = np.nan
+        if what == "node" or (what == "edge" and relation != "ordinary"):
+            left[j if what == "edge" else slice(None), i] = np.nan
+        graph = RelationGraph(X, left, probabilities=False)
+        ranker = ConditionalRanker(relation, loss, 2.0, kernel="rbf", tol=1e-13, solver="primal")
+        expected = ranker.fit(graph).predict(X[i : i + 1], X)[0]
+        at = j if what == "edge" else slice(None)
+        assert np.abs(found[i, at] - expected[at]).max() <= 1e-8 * np.abs(expected).max()
+
+
+@everything
+@models
+def test_single_precision(what, relation, loss):
+    X = np.random.default_rng(2).normal(size=(20, 3))
+    Y = np.random.default_rng(3).normal(size=(20, 20))
+    double, single = (fitted(KERNELS["rbf"], X, dtype) for dtype in (np.float64, np.float32))
+    found = scores(what, relation, loss, single, single, Y.astype(np.float32), 0.5)
+    assert found.dtype == np.float32
+    assert_close(found, scores(what, relation, loss, double, double, Y, 0.5), 2e-3)
+
+
+@everything
+@models
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_nodes(what, relation, loss, n):
+    rows = fitted(NodeKernel("rbf", gamma=0.3), features("rbf", n))
+    K = rows.similarity(None, None)
+    Y = np.random.default_rng(5).normal(size=K.shape)
+    expected = SHORTCUTS[what][1](K, Y, 0.1, relation=relation, loss=loss)
+    assert np.abs(scores(what, relation, loss, rows, rows, Y, 0.1) - expected).max() <= 1e-8
+
+
+def test_tiny_penalty_keeps_its_digits():
+    """Ordinary regression: nothing cancels where 1 - h goes to zero."""
+    X = features("rbf")
+    rows = fitted(KERNELS["rbf"], X)
+    K = rows.similarity(None, None)
+    Y = np.random.default_rng(5).normal(size=K.shape)
+    alpha = 1e-12 * np.linalg.eigvalsh(K)[-1] ** 2
+    expected = twins.leave_query_out(K, Y, alpha, loss="regression")
+    assert_close(scores("query", "ordinary", "regression", rows, rows, Y, alpha), expected, 1e-6)
+
+
+# A row left out of a symmetric or reciprocal relation leaves its column in training.
+@pytest.mark.parametrize(
+    ("what", "relation"), [("query", "ordinary"), *((w, r) for w in ("node", "edge") for r in RELATIONS)]
+)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("n", [5, 40])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e4])
+def test_what_a_model_knows_nothing_of_is_tied(what, relation, loss, n, alpha):
+    Y = np.random.default_rng(0).normal(size=(n, n))
+    rows = fitted(NodeKernel("linear"), np.eye(n))
+    found = shortcut(what, relation, loss, rows, rows, Y).settled(alpha)
+    np.fill_diagonal(found, 0)
+    assert not found.any()
+
+
+@models
+def test_twins_are_tied(relation, loss):
+    X, Y = np.random.default_rng(0).normal(size=(2, 30, 30))
+    X[15:] = X[:15]
+    rows = fitted(NodeKernel("rbf", gamma=0.02), X)
+    found = shortcut("node", relation, loss, rows, rows, Y).settled(1.0)
+    others = ~np.eye(15, dtype=bool)
+    # Noise that happens to lie around the middle between two steps is left.
+    assert np.mean(found[:15, :15][others] == found[:15, 15:][others]) > 0.9
+
+
+def test_node_out_refuses_two_domains():
+    first, second = fitted(KERNELS["rbf"], features("rbf")), fitted(KERNELS["rbf"], features("rbf"))
+    observed = Complete(np.ones((6, 6)))
+    with pytest.raises(ValueError, match="single domain"):
+        LeaveNodeOut(ClosedForm(ORDINARY, "ranking", first, second, observed), observed)
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e8])
+def test_damping_is_a_thin_product(alpha):
+    s, g = np.logspace(-9, 3, 300), np.append(np.logspace(-5, 2, 250), 0)
+    damping = Damping(s, g, alpha)
+    assert damping.right is not None
+    weights = np.random.default_rng(0).random((3, 300))
+    exact = weights @ (alpha / (np.multiply.outer(s, g) + alpha))
+    assert np.allclose(damping(weights), exact, rtol=1e-11, atol=0)
+    W, values = Damping(s, s, alpha).symmetric()
+    assert len(values) < 150
+    # Relative to 1/((1 + a)(1 + b)), which Λ exceeds by no more than the largest a.
+    a = 1 + s / np.sqrt(alpha)
+    error = ((W * values) @ W.T - Damping(s, s, alpha).dense()) * np.multiply.outer(a, a)
+    assert np.abs(error).max() <= 1e-12 * a.max()
+
+
+@pytest.mark.parametrize(("alpha", "most"), [(1e-4, 15), (1.0, 40), (1e6, 15)])
+def test_damping_has_few_columns_where_eigenvalues_are_alike(alpha, most):
+    s = np.logspace(-1.5, 2, 300)
+    damping = Damping(s, s, alpha)
+    assert damping.left.shape[1] <= most
+    exact = alpha / (np.multiply.outer(s, s) + alpha)
+    assert np.abs(damping(np.eye(300)) / exact - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_smooth_sums_keep_their_relative_precision(weighted):
+    rng = np.random.default_rng(0)
+    s, A = np.append(0, np.logspace(-8, 3, 40)), rng.random((5, 41))
+    A[:, 0] = 0  # without it the sums go to zero for large y
+    # The second run takes the tables of the first; e is an edge of a bin, and √e a point inside of one.
+    sums = SmoothSums(A, s, s if weighted else None)
+    for y in (np.logspace(-6, 9, 57), np.array([np.exp(0.5), np.e, 7.0, 1e5])):
+        exact = (A * (s if weighted else 1)) @ (1 / (1 + np.multiply.outer(s, y)))
+        block = slice(1, 4)
+        assert np.abs(sums.at(y)(block) / exact[block] - 1).max() <= 1e-13
+
+
+@pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])
+@pytest.mark.parametrize("shortcut", [LeaveQueryOut, LeaveNodeOut])
+def test_the_free_offset_of_a_row_does_not_slow_the_iteration(relation, shortcut):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 20)), rng.normal(size=(300, 300))
+    graph = RelationGraph(X, Y + (1 if relation == "symmetric" else -1) * Y.T)
+    ranker = ConditionalRanker(relation, "ranking", kernel="rbf").fit(graph)
+    held_out = shortcut(ranker._system, graph.relation)
+    held_out.scores(1e-4)
+    assert held_out.n_iter <= 6
+    assert held_out.n_direct == 0
+
+
+def test_noise_along_a_null_direction_is_taken_off():
+    rng = np.random.default_rng(0)
+    null = np.ones(50) / np.sqrt(50)
+    P = np.eye(50) - np.multiply.outer(null, null)
+    A = P @ np.diag(rng.uniform(1, 2, 50)) @ P
+    c = rng.normal(size=(3, 50)) @ A
+    x, failed, n_iter = solve_rows(lambda v: v @ A, c + 1e-9 * null, np.ones_like(c), null)
+    assert not failed.any()
+    assert n_iter < 30
+    assert np.abs(x @ A - c).max() <= 1e-12 * np.abs(c).max()
+
+
+def test_rows_that_do_not_converge_are_said_and_solved_directly():
+    rng = np.random.default_rng(0)
+    Q, _ = np.linalg.qr(rng.normal(size=(40, 40)))
+    A = (Q * np.logspace(-13, 0, 40)) @ Q.T
+    c = (A @ rng.normal(size=40))[None]
+    _, failed, _ = solve_rows(lambda x: x @ A, c, np.ones_like(c))
+    assert failed.all()
+    x = solve_directly(lambda x: x @ A, c[0])
+    assert np.abs(A @ x - c[0]).max() <= 1e-12 * np.abs(c).max()
+
+
+@pytest.mark.parametrize("names", [("rbf", None), ("linear", "twins"), ("twins", "rbf")])
+@pytest.mark.parametrize("alphas", [(1e-3, 1e-2), (1.0, 10.0)])
+def test_two_step(names, alphas):
+    rows = fitted(KERNELS[names[0]], features(names[0], 5))
+    cols = rows if names[1] is None else fitted(KERNELS[names[1]], features(names[1], 7))
+    K, G = rows.similarity(None, None), cols.similarity(None, None)
+    Y = np.random.default_rng(4).normal(size=(len(K), len(G)))
+    shortcuts = TwoStepShortcuts(rows, cols, Complete(Y))
+    query, object_, both, edge = (np.empty_like(Y) for _ in range(4))
+    for i, j in np.ndindex(*Y.shape):
+        query[i, j] = twins.two_step_without(K, G, Y, *alphas, rows=[i])[i, j]
+        object_[i, j] = twins.two_step_without(K, G, Y, *alphas, cols=[j])[i, j]
+        both[i, j] = twins.two_step_without(K, G, Y, *alphas, [i], [j])[i, j]
+    assert_close(shortcuts.leave_query_out(*alphas), query)
+    assert_close(shortcuts.leave_object_out(*alphas), object_)
+    assert_close(shortcuts.leave_both_out(*alphas), both)
+    edge = shortcuts.leave_edge_out(*alphas)
+    for i, j in np.ndindex(*Y.shape):
+        imputed = Y.copy()
+        imputed[i, j] = edge[i, j]
+        assert abs(twins.two_step(K, G, imputed, *alphas)[i, j] - edge[i, j]) <= 1e-8 * np.abs(edge).max()
+
+
+def test_two_step_of_a_fitted_ridge():
+    X, Y = features("rbf"), np.random.default_rng(4).normal(size=(6, 6))
+    ridge = TwoStepRidge(0.5, 2.0, kernel="rbf", gamma=0.3).fit(X, Y)
+    shortcuts = TwoStepShortcuts(ridge._fitted().rows, ridge._fitted().cols, Complete(Y))
+    without = TwoStepRidge(0.5, 2.0, kernel="rbf", gamma=0.3).fit(RelationGraph(X[1:], Y[1:], objects=X))
+    assert_close(shortcuts.leave_query_out(0.5, 2.0)[:1], without.predict(X[:1], X))
+
+
+def test_reference_refits_what_is_left():
+    """The twin of no row left out is the fit itself."""
+    K, Y = np.eye(3), np.arange(9.0).reshape(3, 3)
+    assert np.allclose(twins.refit(K, Y, np.ones((3, 3), bool), 1.0), reference.naive_complete(K, Y, 1.0))

@@ -1,0 +1,375 @@
+"""ConditionalRanker as a scikit-learn estimator: parameters, fitted attributes, model selection, scores, plans."""
+
+import inspect
+import pickle
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from condrank import ConditionalRanker, RelationGraph, metrics
+from condrank.exceptions import RelationWarning
+
+N = 24
+X = np.random.default_rng(0).normal(size=(N, 4))
+Y = X @ np.random.default_rng(1).normal(size=(4, 4)) @ X.T + np.random.default_rng(2).normal(size=(N, N))
+NEW = np.random.default_rng(3).normal(size=(5, 4))
+K = np.exp(-0.2 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+
+
+def loss_by_pairs(Y_true, scores):
+    """Rank loss pooled over conditioning nodes, one pair of objects at a time."""
+    wrong = comparable = 0
+    for truth, score in zip(Y_true, scores, strict=True):
+        for a in range(len(truth)):
+            for b in range(len(truth)):
+                if truth[a] < truth[b]:
+                    comparable += 1
+                    wrong += 1.0 * (score[a] > score[b]) + 0.5 * (score[a] == score[b])
+    return wrong / comparable
+
+
+# Parameters
+
+
+def test_init_stores_parameters_untouched():
+    params = {name: object() for name in inspect.signature(ConditionalRanker).parameters}
+    ranker = ConditionalRanker(**params)
+    assert all(getattr(ranker, name) is value for name, value in params.items())
+    assert set(ranker.get_params()) == set(params)
+
+
+def test_promised_parameters_and_defaults():
+    promised = {
+        "relation": "ordinary",
+        "loss": "ranking",
+        "alpha": 1.0,
+        "kernel": "linear",
+        "gamma": None,
+        "degree": 3,
+        "coef0": 1,
+        "kernel_params": None,
+        "prior": None,
+        "prior_weight": 1.0,
+        "constant": False,
+        "rank_by": "outgoing",
+        "solver": "auto",
+    }
+    assert promised.items() <= ConditionalRanker().get_params().items()
+
+
+def test_get_set_clone_repr():
+    ranker = ConditionalRanker("symmetric", "regression", 0.3, "rbf", gamma=0.7)
+    assert repr(ranker) == (
+        "ConditionalRanker(alpha=0.3, gamma=0.7, kernel='rbf', loss='regression',\n"
+        "                  relation='symmetric')"
+    )
+    copied = clone(ranker.fit(X, Y + Y.T))
+    assert copied.get_params() == ranker.get_params()
+    assert not hasattr(copied, "alpha_")
+    assert copied.set_params(alpha=5, relation="reciprocal") is copied
+    assert copied.alpha == 5
+    assert copied.relation == "reciprocal"
+    assert ranker.alpha == 0.3
+    with pytest.raises(ValueError, match="Invalid parameter 'lamda'"):
+        ranker.set_params(lamda=3)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda ranker: ranker.predict(X),
+        lambda ranker: ranker.predict_edges(X, X),
+        lambda ranker: ranker.rank(X),
+        lambda ranker: ranker.score(X, Y),
+        lambda ranker: ranker.coef_,
+        lambda ranker: ranker.dual_coef_,
+        lambda ranker: next(ranker.path([1.0])),
+    ],
+)
+def test_not_fitted(use):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        use(ConditionalRanker())
+    assert not hasattr(ConditionalRanker(), "coef_")
+    assert not hasattr(ConditionalRanker(), "dual_coef_")
+
+
+# Fitting
+
+
+def test_fitted_attributes():
+    ranker = ConditionalRanker(alpha=3)
+    assert ranker.fit(X, Y) is ranker
+    assert ranker.alpha_ == 3
+    assert isinstance(ranker.alpha_, float)
+    assert ranker.solver_ == "closed_form"
+    assert ranker.n_iter_ is None
+    assert ranker.n_features_in_ == 4
+    assert ranker.coef_.shape == (4, 4)
+    assert ranker.dual_coef_.shape == (N, N)
+    assert ranker.plan_.solver == "closed_form"
+    assert ConditionalRanker(kernel="rbf").fit(X, Y).coef_.shape == (N, N)
+
+
+@pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
+@pytest.mark.parametrize("loss", ["ranking", "regression"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
+def test_fit_leaves_its_input_alone(relation, loss, kernel):
+    given, labels = (K if kernel == "precomputed" else X).copy(), Y.copy()
+    params = {"relation": relation, "loss": loss, "kernel": kernel, "constant": True}
+    if relation != "reciprocal":
+        params["prior"] = "similarity"
+    ranker = ConditionalRanker(**params).fit(given, labels)
+    ranker.predict(given)
+    ranker.score(given, labels)
+    np.testing.assert_array_equal(given, K if kernel == "precomputed" else X)
+    np.testing.assert_array_equal(labels, Y)
+    if kernel != "precomputed":
+        stored, known = sparse.csr_array(X), sparse.csr_array(Y)
+        before = [part.copy() for m in (stored, known) for part in (m.data, m.indices, m.indptr)]
+        ConditionalRanker(**params).fit(RelationGraph(stored, known, unstored="zero"))
+        after = [part for m in (stored, known) for part in (m.data, m.indices, m.indptr)]
+        assert all(np.array_equal(old, new) for old, new in zip(before, after, strict=True))
+
+
+def test_read_only_input():
+    given, labels = X.copy(), Y.copy()
+    for array in (given, labels):
+        array.flags.writeable = False
+    for kernel in ("linear", "rbf", "cosine"):
+        ConditionalRanker(kernel=kernel).fit(given, labels).predict(given)
+
+
+def test_graph_and_arrays_are_the_same():
+    by_graph, by_arrays = ConditionalRanker().fit(RelationGraph(X, Y)), ConditionalRanker().fit(X.tolist(), Y.tolist())
+    np.testing.assert_allclose(by_graph.predict(NEW), by_arrays.predict(NEW.tolist()), rtol=1e-12)
+    assert by_graph.score(RelationGraph(X, Y)) == by_arrays.score(X, Y)
+
+
+def test_memory_order_does_not_matter():
+    expected = ConditionalRanker(kernel="rbf").fit(X, Y).predict(NEW)
+    found = ConditionalRanker(kernel="rbf").fit(np.asfortranarray(X), np.asfortranarray(Y)).predict(NEW)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    strided = ConditionalRanker().fit(np.repeat(X, 2, axis=0)[::2], np.repeat(Y, 2, axis=1)[:, ::2])
+    np.testing.assert_allclose(strided.predict(NEW), ConditionalRanker().fit(X, Y).predict(NEW), rtol=1e-9)
+
+
+def test_refit_overwrites():
+    ranker = ConditionalRanker("reciprocal", "regression", 1.0, "rbf").fit(X, 1 / (1 + np.exp(Y.T - Y)))
+    assert ranker.predict(X[:1], X[:1]).item() == pytest.approx(0.5)
+    ranker.set_params(relation="ordinary", kernel="linear", alpha=2.0).fit(X[:10, :2], Y[:10, :10])
+    fresh = ConditionalRanker("ordinary", "regression", 2.0).fit(X[:10, :2], Y[:10, :10])
+    np.testing.assert_array_equal(ranker.predict(NEW[:, :2]), fresh.predict(NEW[:, :2]))
+    assert ranker.n_features_in_ == 2
+    assert ranker.alpha_ == 2
+
+
+def test_changing_parameters_needs_a_new_fit():
+    ranker = ConditionalRanker(alpha=1.0).fit(X, Y)
+    before = ranker.predict(NEW)
+    ranker.set_params(alpha=100.0)
+    np.testing.assert_array_equal(ranker.predict(NEW), before)
+    assert ranker.alpha_ == 1
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("relation", ["ordinary", "symmetric"])
+def test_pickling_a_fitted_ranker(kernel, relation):
+    given = K if kernel == "precomputed" else X
+    new = K[:3] if kernel == "precomputed" else NEW
+    ranker = ConditionalRanker(relation, "ranking", 0.5, kernel, prior="similarity").fit(given, Y + Y.T)
+    again = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(again.predict(new), ranker.predict(new))
+    np.testing.assert_array_equal(again.dual_coef_, ranker.dual_coef_)
+    np.testing.assert_array_equal(
+        next(again.path([2.0])).predict(new), next(ranker.path([2.0])).predict(new)
+    )  # the path needs no second fit either
+
+
+def test_labels_that_disagree_warn():
+    with pytest.warns(RelationWarning, match=r"relation='symmetric'.* of the largest label; the symmetric part is"):
+        ConditionalRanker("symmetric").fit(X, Y)
+    with pytest.warns(RelationWarning, match=r"relation='reciprocal'.*; the skew-symmetric part is learned") as seen:
+        ConditionalRanker("reciprocal").fit(X, Y)
+    assert seen[0].filename == __file__  # the caller's line is shown
+
+
+def test_labels_that_agree_do_not_warn(recwarn):
+    ConditionalRanker("symmetric").fit(X, Y + Y.T)
+    ConditionalRanker("reciprocal").fit(X, Y - Y.T)
+    ConditionalRanker("ordinary").fit(X, Y)
+    assert not [w for w in recwarn if issubclass(w.category, RelationWarning)]
+
+
+# Scores
+
+
+def test_score_is_one_minus_the_pooled_rank_loss():
+    ranker = ConditionalRanker(alpha=0.5).fit(X[:14], Y[:14, :14])
+    part, truth = X[14:], Y[14:, 14:]
+    scores = ranker.predict(part, part)
+    assert ranker.score(part, truth) == pytest.approx(1 - metrics.rank_loss(truth, scores, average="micro"), abs=1e-12)
+    assert ranker.score(part, truth) == pytest.approx(1 - loss_by_pairs(truth, scores), abs=1e-12)
+    assert ranker.score(RelationGraph(X, Y)[14:]) == pytest.approx(ranker.score(part, truth), abs=1e-12)
+    assert ranker.score(part, scores) == 1
+    assert ranker.score(part, -scores) == 0
+
+
+def test_score_with_unobserved_pairs():
+    ranker = ConditionalRanker(alpha=0.5).fit(X[:14], Y[:14, :14])
+    part, truth = X[14:], np.where(np.random.default_rng(4).random((10, 10)) < 0.6, Y[14:, 14:].round(), np.nan)
+    expected = 1 - loss_by_pairs(truth, ranker.predict(part, part))
+    assert 0 < expected < 1
+    assert ranker.score(part, truth) == pytest.approx(expected, abs=1e-12)
+    sources, targets = np.nonzero(~np.isnan(truth))
+    edges = RelationGraph.from_edges(part, sources, targets, truth[sources, targets])
+    assert ranker.score(edges) == pytest.approx(expected, abs=1e-12)
+
+
+def test_score_incoming_compares_the_edges_that_end_at_a_node():
+    ranker = ConditionalRanker(alpha=0.5, rank_by="incoming").fit(X[:14], Y[:14, :14])
+    part, truth = X[14:], Y[14:, 14:]
+    expected = 1 - loss_by_pairs(truth.T, ranker.predict(part, part))
+    assert ranker.score(part, truth) == pytest.approx(expected, abs=1e-12)
+
+
+def test_score_of_two_domains_and_of_factored_relations():
+    graph = RelationGraph(X[:14], Y[:14, 14:], objects=X[14:, :3])
+    for rank_by in ("outgoing", "incoming"):
+        ranker = ConditionalRanker(alpha=0.5, rank_by=rank_by).fit(graph[:9])
+        truth = graph[9:].to_dense() if rank_by == "outgoing" else graph[9:].to_dense().T
+        assert ranker.score(graph[9:]) == pytest.approx(1 - loss_by_pairs(truth, ranker.predict(graph[9:])), abs=1e-12)
+    classes = RelationGraph.from_classes(X, np.arange(N) % 3)
+    ranker = ConditionalRanker("symmetric", alpha=0.5).fit(classes[:14])
+    expected = 1 - loss_by_pairs(classes[14:].to_dense(), ranker.predict(classes[14:]))
+    assert ranker.score(classes[14:]) == pytest.approx(expected, abs=1e-12)
+
+
+# Model selection over nodes
+
+
+def test_k_fold_splits_a_graph_into_nodes():
+    graph = RelationGraph(X, Y)
+    for train, test in KFold(3).split(graph):
+        assert len(train) + len(test) == N
+        part = graph[train, ...]
+        np.testing.assert_array_equal(part.to_dense(), Y[np.ix_(train, train)])
+        assert part.nodes.base is graph.nodes.base  # no node data is copied for a fold
+        assert np.shares_memory(part.nodes.base, X)
+        assert part[::2].nodes.base is X
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+def test_cross_val_score_is_setting_four(kernel):
+    graph = RelationGraph(K if kernel == "precomputed" else X, Y)
+    ranker = ConditionalRanker(kernel=kernel, gamma=0.2, alpha=0.5)
+    found = cross_val_score(ranker, graph, cv=KFold(3))
+    expected = []
+    for train, test in KFold(3).split(X):
+        fitted = ConditionalRanker(kernel="linear" if kernel == "linear" else "rbf", gamma=0.2, alpha=0.5)
+        fitted.fit(X[train], Y[np.ix_(train, train)])
+        expected.append(1 - loss_by_pairs(Y[np.ix_(test, test)], fitted.predict(X[test], X[test])))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("form", ["dense", "sparse", "classes"])
+def test_grid_search(kernel, form):
+    nodes = K if kernel == "precomputed" else X
+    graph = {
+        "dense": lambda: RelationGraph(nodes, Y),
+        "sparse": lambda: RelationGraph(nodes, sparse.csr_array(np.where(Y > 1, Y, 0)), unstored="zero"),
+        "classes": lambda: RelationGraph.from_classes(nodes, (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)),
+    }[form]()
+    search = GridSearchCV(ConditionalRanker(kernel=kernel), {"alpha": [1e-2, 1.0, 1e5]}, cv=3, error_score="raise")
+    search.fit(graph)
+    results = search.cv_results_["mean_test_score"]
+    assert np.isfinite(results).all()
+    assert len(set(results)) > 1
+    assert search.best_params_["alpha"] == [1e-2, 1.0, 1e5][np.argmax(results)]
+    assert search.best_estimator_.alpha_ == search.best_params_["alpha"]
+    assert search.best_estimator_.dual_coef_.shape == (N, N)  # refitted to the whole graph
+    assert search.score(graph) == search.best_estimator_.score(graph)
+
+
+def test_grid_search_in_two_processes():
+    for graph, kernel in ((RelationGraph(X, Y), "linear"), (RelationGraph(K, Y), "precomputed")):
+        searches = [
+            GridSearchCV(
+                ConditionalRanker(kernel=kernel), {"alpha": [1e-2, 1.0]}, cv=3, n_jobs=n_jobs, error_score="raise"
+            ).fit(graph)
+            for n_jobs in (None, 2)
+        ]
+        one, two = (search.cv_results_["mean_test_score"] for search in searches)
+        np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_grid_search_over_two_domains_splits_the_conditioning_nodes():
+    graph = RelationGraph(X[:14], Y[:14, 14:], objects=X[14:, :3])
+    search = GridSearchCV(ConditionalRanker(), {"alpha": [1e-2, 10.0]}, cv=3, error_score="raise").fit(graph)
+    assert search.best_estimator_.predict(X[:1]).shape == (1, 10)
+
+
+def test_pipeline_of_node_features():
+    pipeline = make_pipeline(StandardScaler(), ConditionalRanker(alpha=0.5)).fit(X * 7 + 3, Y)
+    scaler = StandardScaler().fit(X * 7 + 3)
+    expected = ConditionalRanker(alpha=0.5).fit(scaler.transform(X * 7 + 3), Y).predict(scaler.transform(NEW))
+    np.testing.assert_allclose(pipeline.predict(NEW), expected, rtol=1e-10)
+
+
+# Plans
+
+
+def test_plan_before_any_work():
+    plan = ConditionalRanker(kernel="rbf").plan(X, Y)
+    assert plan.solver == "closed_form"
+    assert plan.reason == "the graph is complete"
+    assert plan.coordinates == "exact rbf kernel"
+    assert plan.n_coordinates == N
+    assert plan.memory > 3 * 8 * N * N - 1
+    assert plan.flops > 9 * N**3
+    assert "closed_form: the graph is complete; exact rbf kernel, at most 24 coordinates" in str(plan)
+    plan = ConditionalRanker().plan(RelationGraph.from_classes(X, np.arange(N) % 2))
+    assert (plan.coordinates, plan.n_coordinates) == ("explicit features", 4)
+    assert "factored" in plan.reason
+    assert ConditionalRanker(solver="closed_form").plan(X, Y).solver == "closed_form"
+    assert ConditionalRanker(constant=True).plan(X, Y).n_coordinates == 5
+
+
+def test_plan_grows_with_the_work():
+    def planned(**params):
+        return ConditionalRanker(**params).plan(X, Y + Y.T)
+
+    assert planned(relation="symmetric", kernel="rbf").flops > planned(kernel="rbf").flops
+    assert planned(kernel="rbf").flops > planned().flops
+    assert planned(kernel="rbf").memory > planned().memory
+    single = ConditionalRanker(kernel="rbf").plan(X.astype(np.float32), Y.astype(np.float32))
+    assert single.memory < planned(kernel="rbf").memory
+
+
+def test_a_fit_beyond_memory_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr("condrank.base.memory.available_memory", lambda: 16 * 2**30)
+    n = 10**6
+    graph = RelationGraph.from_classes(np.linspace(-1, 1, n)[:, None], np.arange(n) % 10)
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match=r"needs about 14\.6 TiB \(exact rbf kernel, 1000000 coordinates\) but 16 GiB"):
+        ConditionalRanker(kernel="rbf").fit(graph)
+    assert time.perf_counter() - start < 1
+    assert ConditionalRanker("symmetric", constant=True).fit(graph).coef_.shape == (2, 2)  # explicit features fit
+
+
+def test_memory_limits_what_is_fitted(monkeypatch):
+    needed = ConditionalRanker(kernel="rbf").plan(X, Y).memory
+    monkeypatch.setattr("condrank.base.memory.available_memory", lambda: needed - 1)
+    with pytest.raises(ValueError, match=r"(?s)float32|factored relation"):
+        ConditionalRanker(kernel="rbf").fit(X, Y)
+    for available in (needed, None):
+        monkeypatch.setattr("condrank.base.memory.available_memory", lambda available=available: available)
+        ConditionalRanker(kernel="rbf").fit(X, Y)
