@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from condrank.fitting.fitted import Fitted
 from condrank.graph import RelationGraph
-from condrank.nodes import Coordinates, NodeKernel
+from condrank.nodes import Coordinates, NodeKernel, Nodes
 from condrank.problem.coordinates import fit_coordinates
 from condrank.rankers.base import Ranker
 
@@ -35,8 +38,21 @@ class Baseline(Ranker):
         constant = bool(getattr(self, "constant", False))
         return NodeKernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params or {}, constant)
 
-    def _coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
+    def coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
         """Coordinates of the conditioning nodes and of the objects; the same for a single domain."""
         kernel = self._node_kernel()
         rows = fit_coordinates(kernel, graph.nodes)
         return rows, fit_coordinates(kernel, graph.objects) if graph.is_two_domain else rows
+
+    def _keep_scorer(self, scorer: Any, objects: Nodes, n_features: int) -> None:
+        """Keep a scorer as the fitted state, with the training objects for their number and their ids."""
+        self._keep(Fitted(scorer, objects, n_features))
+
+
+class WeightedBaseline(Baseline):
+    """A baseline whose scores are z(v)ᵀ W z(v')."""
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """W (r, r')."""
+        return self._state("model").W

@@ -17,7 +17,7 @@ from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.observations import Complete, Edges, Factored
-from condrank.rankers.base import as_graph
+from condrank.rankers.checks import as_graph
 from condrank.rankers.ranking import top_indices
 
 
@@ -68,7 +68,7 @@ class NearestNeighbours(Baseline):
         kernel = self._node_kernel()
         rows = NodeSimilarity(kernel, graph.nodes)
         cols = NodeSimilarity(kernel, graph.objects) if graph.is_two_domain else rows
-        self._set_fitted(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.nodes, graph.objects)
+        self._keep_scorer(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.objects, graph.n_features_in_)
         return self
 
 

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from condrank.base.checks import check_choice, check_number
-from condrank.baselines.base import Baseline
+from condrank.baselines.base import WeightedBaseline
 from condrank.graph import RelationGraph
 from condrank.models.model import Model
+from condrank.objective.losses import QUADRATIC, get_loss
 from condrank.objective.relations import RECIPROCAL, Relation, get_relation
-from condrank.rankers.base import as_graph, warn_of_disagreement
-from condrank.solvers.explicit import FEATURES, MAX_BYTES, all_edges, solve_explicit
+from condrank.observations.edges import all_edges
+from condrank.rankers.checks import as_graph, warn_of_disagreement
+from condrank.solvers.explicit import FEATURES, MAX_BYTES, solve_explicit
 
 
-class ExplicitRankRLS(Baseline):
+class ExplicitRankRLS(WeightedBaseline):
     """Minimise ½ Σ_e (y_e - h(e))² + ½ λ‖h‖² over edges e (RLS), or the same of deviations from node means (RankRLS).
 
     Has the solution of `condrank.ConditionalRanker` with the same parameters, complete graph or not, at the price of
@@ -69,18 +71,19 @@ class ExplicitRankRLS(Baseline):
     def fit(self, X: Any, Y: Any = None) -> ExplicitRankRLS:
         """Learn from a graph, or from node features X (n_nodes, n_features) and their relation Y (n_nodes, n_nodes)."""
         graph = as_graph(X, Y)
-        check_choice("loss", self.loss, ("ranking", "regression"))
+        check_choice("loss", self.loss, tuple(loss.name for loss in QUADRATIC))
+        loss = get_loss(self.loss)
         check_choice("features", self.features, FEATURES)
         alpha = check_number("alpha", self.alpha, above=0.0)
         relation = check_relation(self.relation, graph)
         warn_of_disagreement(graph, relation)
         centre = graph.centre if relation is RECIPROCAL else 0.0
-        rows, cols = self._coordinates(graph)
+        rows, cols = self.coordinates(graph)
         Z = rows.training()
         Z_objects = Z if cols is rows else cols.training()
-        self.coef_ = solve_explicit(
+        W = solve_explicit(
             relation,
-            self.loss,
+            loss,
             Z,
             Z_objects,
             all_edges(graph.relation, centre),
@@ -88,7 +91,7 @@ class ExplicitRankRLS(Baseline):
             features=self.features,
             max_bytes=self.max_bytes,
         )
-        self._set_fitted(Model(rows, cols, self.coef_, offset=centre), graph.nodes, graph.objects)
+        self._keep_scorer(Model(rows, cols, W, offset=centre), graph.objects, graph.n_features_in_)
         return self
 
 

@@ -14,7 +14,7 @@ from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.nodes.checking import check_features
 from condrank.nodes.similarity import NodeSimilarity
-from condrank.rankers.base import as_graph
+from condrank.rankers.checks import as_graph
 
 
 class SimilarityRanker(Baseline):
@@ -67,7 +67,7 @@ class SimilarityRanker(Baseline):
             nodes = graph.nodes
         else:
             nodes = Nodes(check_features(X, "X"))
-        self._set_fitted(_Similarity(NodeSimilarity(kernel, nodes)), nodes, nodes)
+        self._keep_scorer(_Similarity(NodeSimilarity(kernel, nodes)), nodes, nodes.base.shape[1])
         return self
 
 

@@ -11,15 +11,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from condrank.base.checks import check_choice, check_count, check_number
-from condrank.baselines.base import Baseline
+from condrank.baselines.base import WeightedBaseline
 from condrank.baselines.rls import check_relation
 from condrank.models.model import Model
 from condrank.observations import Edges
-from condrank.rankers.base import as_graph, warn_of_disagreement
-from condrank.solvers.explicit import MAX_BYTES, all_edges, n_product_features, product_features, weight_matrix
+from condrank.observations.edges import all_edges
+from condrank.rankers.checks import as_graph, warn_of_disagreement
+from condrank.solvers.explicit import MAX_BYTES, n_product_features, product_features, weight_matrix
 
 
-class RankSVM(Baseline):
+class RankSVM(WeightedBaseline):
     """Minimise ½‖W‖² + C Σ max(0, 1 - (h(v, a) - h(v, b))) over pairs of edges of a node v with y(v, a) > y(v, b).
 
     Parameters
@@ -99,7 +100,7 @@ class RankSVM(Baseline):
         query, better, worse, weight = preference_pairs(edges, max_pairs, seeds)
         if len(query) == 0:
             raise ValueError("no conditioning node has two objects with different relation values: nothing to rank")
-        rows, cols = self._coordinates(graph)
+        rows, cols = self.coordinates(graph)
         Z = rows.training()
         Z_objects = Z if cols is rows else cols.training()
         _check_size(len(query), n_product_features(relation, Z.shape[1], Z_objects.shape[1]), self.max_bytes)
@@ -121,8 +122,8 @@ class RankSVM(Baseline):
             random_state=seeds.randint(2**31 - 1),
         ).fit(differences, side, sample_weight=weight)
         self.n_pairs_ = len(query)
-        self.coef_ = weight_matrix(relation, machine.coef_.ravel(), Z.shape[1], Z_objects.shape[1])
-        self._set_fitted(Model(rows, cols, self.coef_), graph.nodes, graph.objects)
+        W = weight_matrix(relation, machine.coef_.ravel(), Z.shape[1], Z_objects.shape[1])
+        self._keep_scorer(Model(rows, cols, W), graph.objects, graph.n_features_in_)
         return self
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import check_number
-from condrank.baselines.base import Baseline
+from condrank.baselines.base import WeightedBaseline
 from condrank.graph import RelationGraph
 from condrank.models.model import Model
-from condrank.rankers.base import as_graph
+from condrank.rankers.checks import as_graph
 
 
-class TwoStepRidge(Baseline):
+class TwoStepRidge(WeightedBaseline):
     """Predict F = K (K + λI)⁻¹ Y (G + μI)⁻¹ G, K the kernel of the conditioning nodes and G that of the objects.
 
     The first ridge regression carries labels over to new conditioning nodes, one task an object; the second carries
@@ -60,16 +60,16 @@ class TwoStepRidge(Baseline):
     def fit(self, X: Any, Y: Any = None) -> TwoStepRidge:
         """Learn from a complete graph, or from node features X (n_nodes, n_features) and their relation Y."""
         graph = as_graph(X, Y)
-        alpha, alpha_objects = self._alphas(graph)
-        rows, cols = self._coordinates(graph)
+        alpha, alpha_objects = self.check_alphas(graph)
+        rows, cols = self.coordinates(graph)
         relation: Any = graph.relation
         W = rows.rotate(relation.reduce(rows.basis, cols.basis))
         W = cols.rotate(W.T).T
-        self.coef_ = W / np.multiply.outer(rows.sigma + alpha, cols.sigma + alpha_objects)
-        self._set_fitted(Model(rows, cols, self.coef_), graph.nodes, graph.objects)
+        W = W / np.multiply.outer(rows.sigma + alpha, cols.sigma + alpha_objects)
+        self._keep_scorer(Model(rows, cols, W), graph.objects, graph.n_features_in_)
         return self
 
-    def _alphas(self, graph: RelationGraph) -> tuple[float, float]:
+    def check_alphas(self, graph: RelationGraph) -> tuple[float, float]:
         """λ and μ, checked, for a graph that has to be complete."""
         alpha = check_number("alpha", self.alpha, above=0.0)
         alpha_objects = alpha

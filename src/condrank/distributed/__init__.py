@@ -8,6 +8,18 @@ Importing this package does not import Dask; its modules do.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from condrank.distributed.cost import Estimate, Rates, estimate
 
-__all__ = ["Estimate", "Rates", "estimate"]
+if TYPE_CHECKING:
+    from condrank.solvers.distributed_rates import measure_rates
+
+__all__ = ["Estimate", "Rates", "estimate", "measure_rates"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "measure_rates":  # runs whole fits, so that it stands above the solvers
+        return import_module("condrank.solvers.distributed_rates").measure_rates
+    raise AttributeError(f"module 'condrank.distributed' has no attribute {name!r}")

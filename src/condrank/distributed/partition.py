@@ -1,21 +1,15 @@
-"""What a worker does with edges: bring together those of a run of nodes, tell of them, and multiply over them."""
+"""What a worker does with edges: bring together those of a run of nodes, and describe them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from dask.sizeof import sizeof
 
 from condrank.distributed.agreement import Agreement, Range
-from condrank.distributed.cluster import one_thread
-from condrank.distributed.rows import block_features
-from condrank.nodes.feature_maps import FeatureMap
-from condrank.objective.relations import ORDINARY
 from condrank.observations.edges import Edges
-from condrank.solvers.preconditioned import PrimalSystem
 
 # Nodes are sorted, not marked, where fewer than one in this many occurs.
 SPARSE = 16
@@ -113,23 +107,6 @@ def partition_size(partition: EdgePartition) -> int:
     return partition.edges.nbytes + partition.rows.nbytes + partition.cols.nbytes
 
 
-@sizeof.register(PrimalSystem)
-def system_size(system: PrimalSystem) -> int:
-    """Bytes of a partition's edges and of the features of their nodes."""
-    return system.edges.nbytes + system.weights.nbytes + system.Z.nbytes + system.Z_objects.nbytes
-
-
-class GivenRows:
-    """Coordinates that are at hand, for a `PrimalSystem` over them."""
-
-    def __init__(self, Z: np.ndarray):
-        self.Z = Z
-
-    def training(self) -> np.ndarray:
-        """Z, (n, r)."""
-        return self.Z
-
-
 def counted(columns: Columns, shape: tuple[int, int], n_bins: int) -> tuple[int, np.ndarray, np.ndarray]:
     """Number of edges, and how many start and how many end in each of some runs of nodes."""
     seen = slice(None) if columns[3] is None else columns[3] > 0
@@ -170,49 +147,6 @@ def compared(
 def wanted(nodes: np.ndarray, start: int, stop: int) -> np.ndarray:
     """Places within a block of rows of the nodes (ascending) that are in it."""
     return nodes[slice(*np.searchsorted(nodes, (start, stop)))] - start
-
-
-def system_of(
-    partition: EdgePartition,
-    rows: Sequence[np.ndarray],
-    cols: Sequence[np.ndarray],
-    maps: tuple[FeatureMap, FeatureMap],
-    constant: bool,
-    options: tuple[str, float, float, str],
-) -> PrimalSystem:
-    """The partition's share of the system, over features before their rotation.
-
-    Parameters
-    ----------
-    partition : EdgePartition
-        Its edges.
-    rows, cols : list of ndarray
-        Node data of its rows and of its columns, in pieces.
-    maps : (FeatureMap, FeatureMap)
-        Features of both.
-    constant : bool
-        Append a constant feature.
-    options : (str, float, float, str)
-        Loss, weight of the prior, centre of the labels, and loops of the products.
-    """
-    loss, prior_weight, centre, backend = options
-    left: Any = GivenRows(block_features(np.concatenate(rows), maps[0], constant))
-    right: Any = GivenRows(block_features(np.concatenate(cols), maps[1], constant))
-    with one_thread():
-        system = PrimalSystem(ORDINARY, loss, left, right, partition.edges, prior_weight, centre)
-    system.products.backend = backend
-    return system
-
-
-def right_hand_side(system: PrimalSystem) -> np.ndarray:
-    """Φᵀ L(Y) Φ' over the partition's edges."""
-    return system.rhs.astype(np.float64, copy=False)
-
-
-def product(system: PrimalSystem, W: np.ndarray) -> np.ndarray:
-    """Φᵀ L(Φ W Φ'ᵀ) Φ' over the partition's edges."""
-    with one_thread():
-        return system.apply(W, 0.0).astype(np.float64, copy=False)
 
 
 def _numbered(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +12,6 @@ from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from condrank.distributed.cluster import shared, total
-from condrank.models.model import Model
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
 from condrank.nodes.feature_sums import FeatureSums
@@ -138,13 +136,7 @@ def fit_distributed(
     return DistributedFeatures(kernel, nodes, weights, approximation.fit(kernel, nodes, m, False), factors)
 
 
-def gathered(model: Model) -> Model:
-    """A model whose training nodes are on the client, as it would be after a fit there."""
-    rows = _gathered(model.rows)
-    return replace(model, rows=rows, cols=rows if model.cols is model.rows else _gathered(model.cols))
-
-
-def _gathered(coordinates: Any) -> ExplicitFeatures:
+def gathered_coordinates(coordinates: Any) -> ExplicitFeatures:
     kind = ExplicitFeatures if isinstance(coordinates.features, LinearFeatures) else ApproximateKernel
     twin: Any = kind.__new__(kind)
     vars(twin).update(vars(coordinates), nodes=_local(coordinates.nodes))

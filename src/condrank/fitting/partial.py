@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.dask import is_dask
+from condrank.fitting.fitted import FittedRanker
 from condrank.fitting.plan import Plan
 from condrank.graph import RelationGraph
 from condrank.models.sums import FactoredSums, sums_over
@@ -15,11 +16,10 @@ from condrank.nodes import ApproximateKernel, ExplicitFeatures, Nodes
 from condrank.nodes.feature_maps import FeatureMap, LinearFeatures, own_features
 from condrank.objective.relations import RECIPROCAL
 from condrank.observations import Factored, Observations
-from condrank.problem.settings import Settings, read_settings
-from condrank.rankers.base import warn_of_disagreement
-from condrank.solvers.closed_form import ClosedForm
-from condrank.solvers.solution import System
-from condrank.solvers.systems import make_model
+from condrank.problem.problem import Problem
+from condrank.problem.settings import Settings
+from condrank.solvers.closed_form import ClosedForm, ClosedFormSolver
+from condrank.solvers.system import System
 
 
 def held_sums(system: System, observed: Observations) -> FactoredSums | None:
@@ -32,61 +32,53 @@ def held_sums(system: System, observed: Observations) -> FactoredSums | None:
     return FactoredSums.of(rows.sums, cols.sums, observed)
 
 
-def add_nodes(ranker: Any, graph: RelationGraph) -> None:
-    """Add the nodes of a graph to those that a ranker was fitted to, and solve again.
+def add_nodes(last: FittedRanker | None, problem: Problem) -> FittedRanker:
+    """The nodes of a problem added to those of the last fit, and solved again; from none at first.
 
     The result is that of a fit to all nodes together. O(bp²) for b nodes of p features, and the closed form.
     """
-    fitted = hasattr(ranker, "n_features_in_")
-    settings = read_settings(ranker, graph, draw=not fitted)
-    observed = _check(settings, graph)
-    if graph.relation.two_way:
-        warn_of_disagreement(graph, settings.relation, stacklevel=4)
-    first, second = ranker._sides(graph)
-    if ranker.rank_by == "incoming":
-        observed = observed.transpose()
-    if fitted:
-        before = _check_before(ranker, settings, first, second)
-        model = ranker._fitted()
-        features = model.rows.features, model.cols.features
-        dtype = min(first.dtype, model.rows.nodes.dtype)  # the least precise block says what is rounding noise
+    settings, graph = problem.settings, problem.graph
+    _check(settings, graph)
+    (first, second, observed), outgoing = problem.conditioned, settings.rank_by == "outgoing"
+    assert isinstance(observed, Factored)
+    before = None
+    if last is not None:
+        before = _check_before(last, settings, first, second)
+        features = last.model.rows.features, last.model.cols.features
+        dtype = min(first.dtype, last.model.rows.nodes.dtype)  # the least precise block says what is rounding noise
     else:
-        before, dtype = None, first.dtype
+        dtype = first.dtype
         by_rows = _features(settings, first)
         features = by_rows, by_rows if second is first else _features(settings, second)
     sums = sums_over(features, first, second, observed, settings.kernel.constant)
-    if before is not None:
+    if last is not None and before is not None:
         sums = before.joined(sums)
-        settings = replace(settings, centre=_centre(settings, graph, sums, before, ranker._settings.centre))
+        settings = replace(settings, centre=_centre(settings, graph, sums, before, last.settings.centre))
     rows = _coordinates(settings, features[0], sums.rows, first, dtype)
     cols = rows if sums.one_domain else _coordinates(settings, features[1], sums.cols, second, dtype)
-    system = ClosedForm(settings.relation, settings.loss, rows, cols, sums, settings.prior_weight)
-    solution = system.solve(settings.alpha)
-    vars(ranker).pop("history_", None)
-    vars(ranker).update(
-        _settings=settings,
-        _system=system,
-        _sums=sums,
-        _trained_on=(rows.nodes, cols.nodes) if ranker.rank_by == "outgoing" else (cols.nodes, rows.nodes),
-        _objects=cols.nodes,
-        _model=make_model(system, settings).with_weights(solution.W),
-        n_features_in_=first.base.shape[1],
-        n_iter_=None,
-        alpha_=settings.alpha,
-        plan_=_plan(rows, len(first)),
-        solver_="closed_form",
+    options = settings.prior_weight, settings.centre
+    system = ClosedForm(settings.relation, settings.loss, rows, cols, sums, *options)
+    return FittedRanker(
+        model=system.model(system.solve(settings.alpha).W),
+        objects=cols.nodes,
+        n_features=first.base.shape[1],
+        settings=settings,
+        plan=_plan(rows, len(first)),
+        trained_on=(rows.nodes, cols.nodes) if outgoing else (cols.nodes, rows.nodes),
+        system=system,
+        sums=sums,
     )
 
 
-def _check(settings: Settings, graph: RelationGraph) -> Factored:
-    """The factored relation of a graph whose sums can be updated with these settings."""
+def _check(settings: Settings, graph: RelationGraph) -> None:
+    """Refuse a graph whose sums cannot be updated with these settings."""
     what = None
     if is_dask(graph.nodes.base):
         what = "Dask arrays are blocks already, over which fit makes the same sums in one go"
     elif not isinstance(graph.relation, Factored):
         what = "a relation given as a matrix or by edges has no sums that pairs with other blocks would follow from"
-    elif settings.solver not in ("auto", "closed_form") or settings.loss == "logistic":
-        given = f"solver={settings.solver!r}" if settings.loss != "logistic" else "loss='logistic'"
+    elif settings.solver not in ClosedFormSolver.serves or not settings.loss.is_quadratic:
+        given = f"solver={settings.solver!r}" if settings.loss.is_quadratic else "loss='logistic'"
         what = f"only the closed form follows from sums, and not {given}"
     elif settings.compared or settings.pairwise_kernel is not None:
         what = "compared features and pairwise kernels have no closed form"
@@ -99,27 +91,24 @@ def _check(settings: Settings, graph: RelationGraph) -> Factored:
             f"partial_fit cannot take this: {what}. It takes RelationGraph.from_classes and from_factors, with "
             "kernel='linear' or 'cosine' or with n_components; use fit for everything else"
         )
-    assert isinstance(graph.relation, Factored)
-    return graph.relation
 
 
-def _check_before(ranker: Any, settings: Settings, nodes: Nodes, objects: Nodes) -> FactoredSums:
+def _check_before(last: FittedRanker, settings: Settings, nodes: Nodes, objects: Nodes) -> FactoredSums:
     """The sums so far, if nodes can be added to them."""
-    sums = getattr(ranker, "_sums", None)
+    sums = last.sums
     if sums is None:
         raise ValueError(
-            f"this ranker was fitted by solver {ranker.solver_!r} without sums over explicit features that nodes could "
+            f"this ranker was fitted by solver {last.solver!r} without sums over explicit features that nodes could "
             "be added to; fit it to all nodes together, or start with partial_fit on a new one"
         )
-    before: Settings = ranker._settings
+    before = last.settings
     for name in ("kernel", "approximation", "rank_by"):
         one, other = getattr(before, name), getattr(settings, name)
         if one != other:
             name, one, other = _difference(name, one, other)
             raise ValueError(f"{name} must be that of the nodes before, {one!r}, got {other!r}; fit anew to change it")
-    model = ranker._fitted()
-    sides = [(model.rows, nodes), (model.cols, objects)]
-    by_name = zip(("X", "objects"), sides if ranker.rank_by == "outgoing" else sides[::-1], strict=True)
+    sides = [(last.model.rows, nodes), (last.model.cols, objects)]
+    by_name = zip(("X", "objects"), sides if settings.rank_by == "outgoing" else sides[::-1], strict=True)
     for name, (coordinates, given) in by_name:
         expected, d = coordinates.nodes.base.shape[1], given.base.shape[1]
         # A graph of other domains than before is refused as such.
@@ -148,7 +137,7 @@ def _centre(settings: Settings, graph: RelationGraph, sums: FactoredSums, before
     relation = None if told else sums.between_classes()
     if relation is not None:
         nodes = Nodes(np.empty((relation.shape[0], 0)))
-        return RelationGraph._of(nodes, nodes, relation, None).centre
+        return RelationGraph.of_parts(nodes, nodes, relation, None).centre
     if not told and not graph.relation.two_way:
         return centre
     if settings.centre != centre and min(before.shape) > 1:
@@ -184,4 +173,6 @@ def _coordinates(settings: Settings, features: FeatureMap, sums: Any, like: Node
 def _plan(rows: ExplicitFeatures, n_new: int) -> Plan:
     p = rows.features.n_features + rows.kernel.constant
     reason = f"sums over {rows.n_nodes} nodes, {n_new} of them new"
-    return Plan("closed_form", reason, f"{p} explicit features", p, 2.0 * n_new * p**2 + 9.0 * p**3, 32 * p**2, {})
+    return Plan(
+        ClosedFormSolver.name, reason, f"{p} explicit features", p, 2.0 * n_new * p**2 + 9.0 * p**3, 32 * p**2, {}
+    )

@@ -1,15 +1,15 @@
-"""A fit that would not fit into memory is refused before anything is allocated, and told what would fit."""
+"""A fit that would not fit into memory is refused before anything is allocated, with what would fit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from condrank.base import memory as available
+from condrank.base import memory
 from condrank.base.memory import readable
 from condrank.fitting.plan import Plan, make_plan
-from condrank.graph import RelationGraph
 from condrank.nodes import Approximation
-from condrank.problem.settings import Settings
+from condrank.problem.problem import Problem
+from condrank.solvers import SOLVERS
 
 # Numbers of components to advise: the largest that fits.
 COMPONENTS = (2000, 1000, 500, 200, 100, 50)
@@ -19,46 +19,44 @@ GENERAL_ADVICE = (
 )
 
 
-def check_memory(plan: Plan, graph: RelationGraph | None = None, settings: Settings | None = None) -> None:
-    """Refuse a planned fit that needs more memory than there is.
-
-    ``graph`` and ``settings`` are those of the plan; without them the advice is a general one.
-    """
-    free = available.available_memory()
+def check_memory(plan: Plan, problem: Problem) -> None:
+    """Refuse a planned fit that needs more memory than there is."""
+    free = memory.available_memory()
     if free is None or plan.memory <= free:
         return
-    fitting = [] if graph is None or settings is None else alternatives(plan, graph, settings, free)
-    advice = "; ".join(f"{change} would take about {readable(memory)}" for change, memory in fitting)
+    fitting = [] if problem.is_distributed else alternatives(plan, problem, free)
+    advice = "; ".join(f"{change} would take about {readable(needed)}" for change, needed in fitting)
     raise ValueError(
         f"this fit needs about {readable(plan.memory)} ({plan.coordinates}, {plan.n_coordinates} coordinates) but "
         f"{readable(free)} are available; {advice or GENERAL_ADVICE}"
     )
 
 
-def alternatives(plan: Plan, graph: RelationGraph, settings: Settings, free: int) -> list[tuple[str, int]]:
+def alternatives(plan: Plan, problem: Problem, free: int) -> list[tuple[str, int]]:
     """Changes with which the fit would fit, and the bytes that it would take then."""
-    found = []
-    double = graph.nodes.dtype.itemsize == 8 and not graph.nodes.is_raw
+    found, nodes = [], problem.graph.nodes
+    double = nodes.dtype.itemsize == 8 and not nodes.is_raw
     if double:
-        found.append(("float32 features and labels", make_plan(graph, settings, itemsize=4).memory))
-    if settings.pairwise_kernel is None and not graph.nodes.is_raw and settings.solver != "explicit":
-        found += _with_components(plan, graph, settings, free, double)
-    return [(change, memory) for change, memory in found if memory <= free]
+        found.append(("float32 features and labels", make_plan(replace(problem, itemsize=4)).memory))
+    if problem.settings.pairwise_kernel is None and not nodes.is_raw:
+        found += _with_components(plan, problem, free, double)
+    return [(change, needed) for change, needed in found if needed <= free]
 
 
-def _with_components(
-    plan: Plan, graph: RelationGraph, settings: Settings, free: int, double: bool
-) -> list[tuple[str, int]]:
+def _with_components(plan: Plan, problem: Problem, free: int, double: bool) -> list[tuple[str, int]]:
     """The largest number of components that fits, in single precision where it is not enough by itself."""
+    settings = problem.settings
     given = settings.approximation or Approximation("auto")
-    solver = "auto" if settings.solver == "dual" else settings.solver
+    # Over the edges there are no coordinates to approximate.
+    solver = "auto" if SOLVERS[plan.solver].over_edges else settings.solver
     for m in COMPONENTS:
         if m >= plan.n_coordinates:
             continue
         fewer = replace(settings, solver=solver, approximation=replace(given, n_components=m))
-        memory = make_plan(graph, fewer).memory
-        if memory <= free:
-            return [(f"n_components={m}", memory)]
-        if double and (memory := make_plan(graph, fewer, itemsize=4).memory) <= free:
-            return [(f"n_components={m} with float32 features and labels", memory)]
+        changed = replace(problem, settings=fewer)
+        needed = make_plan(changed).memory
+        if needed <= free:
+            return [(f"n_components={m}", needed)]
+        if double and (needed := make_plan(replace(changed, itemsize=4)).memory) <= free:
+            return [(f"n_components={m} with float32 features and labels", needed)]
     return []

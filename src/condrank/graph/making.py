@@ -22,7 +22,7 @@ class MadeFrom(ABC):
 
     @classmethod
     @abstractmethod
-    def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+    def of_parts(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
         """A graph of checked parts."""
 
     @classmethod
@@ -58,9 +58,9 @@ class MadeFrom(ABC):
         if is_dask(nodes.base):
             from condrank.distributed.edges import DistributedEdges
 
-            return cls._of(nodes, others, DistributedEdges.of(nodes, others, *columns), probabilities)
+            return cls.of_parts(nodes, others, DistributedEdges.of(nodes, others, *columns), probabilities)
         edges = Edges(*check_edges(nodes, others, *columns), (len(nodes), len(others)))
-        return cls._of(nodes, others, edges, probabilities)
+        return cls.of_parts(nodes, others, edges, probabilities)
 
     @classmethod
     def from_classes(
@@ -96,7 +96,7 @@ class MadeFrom(ABC):
             relation = Factored.from_taxonomy(labels, similarity, nodes.dtype)
         else:
             raise ValueError("classes is for classes of one level; those of a taxonomy are named by their paths")
-        return cls._of(nodes, nodes, relation, None)
+        return cls.of_parts(nodes, nodes, relation, None)
 
     @classmethod
     def from_factors(
@@ -134,7 +134,7 @@ class MadeFrom(ABC):
         S = check_features(S.toarray() if sparse.issparse(S) else S, "S")
         if S.shape != (A.shape[1], B.shape[1]):
             raise ValueError(f"S must have shape {(A.shape[1], B.shape[1])} to fit A and B, got {S.shape}")
-        return cls._of(nodes, others, Factored(A, S, B), None)
+        return cls.of_parts(nodes, others, Factored(A, S, B), None)
 
     @classmethod
     def from_frame(cls, nodes: Any = None, edges: Any = None, **options: Any) -> RelationGraph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,14 @@ from condrank.graph.making import MadeFrom, check_domains, observe
 from condrank.nodes.checking import choose
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges, Observations
+
+
+class Conditioned(NamedTuple):
+    """A graph as a ranker sees it: who is conditioned on, who is ranked, and the relation with rows for the former."""
+
+    queries: Nodes
+    objects: Nodes
+    observed: Observations
 
 
 class RelationGraph(MadeFrom):
@@ -92,7 +100,8 @@ class RelationGraph(MadeFrom):
         raise ValueError("a RelationGraph stands where nodes are expected as an array: pass their features")
 
     @classmethod
-    def _of(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+    def of_parts(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
+        """A graph of checked parts."""
         return cls.__new__(cls)._set(nodes, others, relation, probabilities)
 
     # Facts
@@ -174,6 +183,16 @@ class RelationGraph(MadeFrom):
         """The relation as an array of `shape`: NaN where not observed, repeated edges averaged. O(n²) memory."""
         return self.relation.to_dense()
 
+    def conditioned(self, rank_by: str = "outgoing") -> Conditioned:
+        """Conditioning nodes, objects and the relation with a row for each conditioning node.
+
+        ``rank_by="incoming"`` conditions on the nodes that edges end at. Everything that depends on ``rank_by`` asks
+        here.
+        """
+        if rank_by == "outgoing":
+            return Conditioned(self.nodes, self.objects, self.relation)
+        return Conditioned(self.objects, self.nodes, self.relation.transpose())
+
     # Subgraphs
 
     def __getitem__(self, index: Any) -> RelationGraph:
@@ -187,21 +206,22 @@ class RelationGraph(MadeFrom):
             raise IndexError(f"a graph takes one index, or two for two domains, got {len(index)}")
         chosen = choose(rows, self.nodes)
         if self.is_two_domain:
-            return self._cut(chosen, choose(cols, self.objects))
+            return self.cut(chosen, choose(cols, self.objects))
         if cols is not Ellipsis and not (isinstance(cols, slice) and cols == slice(None)):
             raise IndexError("a single-domain graph takes one index, for its conditioning nodes and objects alike")
-        return self._cut(chosen, chosen)
+        return self.cut(chosen, chosen)
 
-    def _cut(self, rows: np.ndarray, cols: np.ndarray) -> RelationGraph:
-        """Some conditioning nodes and some objects, by position; a rectangle of a single domain reads as two."""
+    def cut(self, rows: np.ndarray, cols: np.ndarray) -> RelationGraph:
+        """Some conditioning nodes and some objects, by position; a rectangle of a single domain counts as two."""
         nodes = self.nodes.take(rows)
         others = nodes if rows is cols and not self.is_two_domain else self.objects.take(cols)
-        return self._part(nodes, others, self.relation.take(rows, cols))
+        return self.part(nodes, others, self.relation.take(rows, cols))
 
-    def _part(self, nodes: Nodes, others: Nodes, relation: Observations) -> RelationGraph:
+    def part(self, nodes: Nodes, others: Nodes, relation: Observations) -> RelationGraph:
+        """A graph of other nodes or another relation, on the same scale of labels."""
         # A part keeps the scale of the whole: a few edges among probabilities need not show what they are.
         scale = self.probabilities if self.is_two_domain else self.centre == 0.5
-        return RelationGraph._of(nodes, others, relation, scale)
+        return RelationGraph.of_parts(nodes, others, relation, scale)
 
     def __repr__(self) -> str:
         size = f"{self.shape[0]} × {self.shape[1]} nodes" if self.is_two_domain else f"{self.n_nodes} nodes"

@@ -83,7 +83,7 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
         nodes = others = _transformed(X.nodes, self.transformer_)
         if X.is_two_domain:
             others = _transformed(X.objects, self.object_transformer_)
-        return X._part(nodes, others, X.relation)
+        return X.part(nodes, others, X.relation)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

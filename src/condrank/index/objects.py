@@ -21,6 +21,7 @@ from condrank.index.restrictions import Restriction, read_choice
 from condrank.index.vectors import InnerProducts, ModelScores, VectorScores
 from condrank.nodes import Nodes
 from condrank.nodes.checking import check_features, check_ids, positions
+from condrank.rankers.base import fitted_of, read_pair
 from condrank.rankers.ranking import Ranking
 
 
@@ -66,12 +67,13 @@ class ObjectIndex:
 
     def __init__(self, ranker: Any, objects: Any, ids: Any, graph: GraphSettings | None):
         self.ranker = copy.copy(ranker)  # fitting the ranker anew must not change what is indexed here
-        scorer = ranker._fitted()
+        fitted = fitted_of(ranker)
+        scorer = fitted.model
         nodes = _object_nodes(ranker, objects)
-        if nodes is None and not len(ranker._objects):
+        if nodes is None and not len(fitted.objects):
             raise ValueError("objects must be given: this ranker does not keep its training objects")
-        names = (ranker._objects if nodes is None else nodes).ids if ids is None else ids
-        n = len(ranker._objects if nodes is None else nodes)
+        names = (fitted.objects if nodes is None else nodes).ids if ids is None else ids
+        n = len(fitted.objects if nodes is None else nodes)
         names = None if names is None else check_ids(names, n, "ids")
         products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
         if products is None:
@@ -187,7 +189,7 @@ class ObjectIndex:
                 raise ValueError(f"the objects of the index {need}")
             new = None if self._names is None else self._names.check_new(ids, len(nodes))
             if self._products is None:
-                _check_scored(self.ranker._fitted(), nodes)
+                _check_scored(fitted_of(self.ranker).model, nodes)
                 joined: Any = (*held.objects, nodes)
             else:
                 vectors = self._products.of_objects(nodes)
@@ -245,10 +247,10 @@ class ObjectIndex:
         if (queries is None) == (ids is None):
             raise ValueError("pass conditioning nodes either as queries or, those of training, by ids")
         if isinstance(queries, RelationGraph):
-            return self.ranker._pair(queries, None)[0]
+            return read_pair(self.ranker, queries, None)[0]
         if queries is not None:
             return Nodes(check_features(queries, "queries"))
-        rows = getattr(self.ranker._fitted(), "rows", None)
+        rows = getattr(fitted_of(self.ranker).model, "rows", None)
         if rows is None:
             raise ValueError(f"ids: a {type(self.ranker).__name__} does not keep its conditioning nodes; pass queries")
         return rows.nodes.take(positions(ids, rows.nodes, "ids", self._trained_on))
@@ -256,12 +258,12 @@ class ObjectIndex:
     @cached_property
     def _trained_on(self) -> Ids | None:
         """Ids of the conditioning nodes of training, looked through once."""
-        ids = self.ranker._fitted().rows.nodes.ids
+        ids = fitted_of(self.ranker).model.rows.nodes.ids
         return None if ids is None else Ids(ids)
 
     def _scores(self, nodes: Nodes, held: Held) -> VectorScores | ModelScores:
         if self._products is None:
-            return ModelScores(self.ranker._fitted(), nodes, held.objects, len(self.ranker._objects))
+            return ModelScores(fitted_of(self.ranker).model, nodes, held.objects, len(fitted_of(self.ranker).objects))
         return VectorScores(*self._products.of_queries(nodes, held.objects.dtype), held.objects)
 
     def _restriction(
@@ -291,7 +293,7 @@ def _object_nodes(ranker: Any, objects: Any) -> Nodes | None:
     if objects is None:
         return None
     if isinstance(objects, RelationGraph):
-        return ranker._pair(objects, None)[1]
+        return read_pair(ranker, objects, None)[1]
     return Nodes(check_features(objects, "objects"))
 
 

@@ -11,11 +11,12 @@ from condrank.index.approximate import Graph, GraphSettings
 from condrank.index.objects import Held, ObjectIndex
 from condrank.index.vectors import InnerProducts
 from condrank.nodes import Nodes
-from condrank.persistence import Saved, read_file, write_file
+from condrank.persistence import read_file, write_file
 from condrank.persistence import restoring as files
 from condrank.persistence.layout import checksum, model_file
-from condrank.persistence.saving import restored_ranker, whole
-from condrank.persistence.state import ids_to, put, to_state
+from condrank.persistence.state import ids_to, put
+from condrank.rankers.base import fitted_of
+from condrank.rankers.saving import Saved, whole
 
 VERSION = 1
 FILE_NAME = "index.safetensors"
@@ -26,7 +27,7 @@ def save_index(index: ObjectIndex, path: Any) -> None:
     """Write an index; one whose ranker cannot be saved is refused."""
     if not isinstance(index.ranker, Saved):
         raise ValueError(f"an index is saved with its ranker, and a {type(index.ranker).__name__} cannot be saved")
-    manifest, arrays = to_state(index.ranker, index.ranker._saved_params())
+    manifest, arrays = index.ranker.to_state()
     with index._changing:
         held, graph = index._held, index._graph
         stored = None if graph is None else graph.to_bytes()
@@ -60,8 +61,8 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
     own = {name: array for name, array in arrays.items() if name.startswith(PREFIX)}
     with whole(file, "index"):
         index = kind.__new__(kind)
-        index.ranker = restored_ranker(manifest, {name: arrays[name] for name in arrays if name not in own}, mmap)
-        scorer, held = index.ranker._fitted(), files.Held(own, mmap)
+        index.ranker = Saved.from_state(manifest, {name: arrays[name] for name in arrays if name not in own}, mmap)
+        scorer, held = fitted_of(index.ranker).model, files.Held(own, mmap)
         products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
         objects, n = _objects(about, products, index.ranker, held)
         gone = held.places("index.gone", about["n_gone"], n).astype(np.intp)
@@ -77,7 +78,7 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
 
 def _part(objects: Any, index: ObjectIndex) -> Any:
     """What is stored of some objects: None for training objects, which the ranker's part of the file has."""
-    cols = getattr(index.ranker._fitted(), "cols", None)
+    cols = getattr(fitted_of(index.ranker).model, "cols", None)
     if objects is None or cols is None:
         return None
     if not isinstance(objects, Nodes):
@@ -98,7 +99,7 @@ def _objects(about: dict[str, Any], products: InnerProducts | None, ranker: Any,
     stored = [held.matrix(f"index.objects.{number}") if there else None for number, there in enumerate(about["stored"])]
     if products is None:
         parts = tuple(None if part is None else Nodes(part) for part in stored)
-        return parts, sum(len(ranker._objects if part is None else part) for part in parts)
+        return parts, sum(len(fitted_of(ranker).objects if part is None else part) for part in parts)
     (vectors,) = stored
     if vectors is None:
         if not products.in_node_data:

@@ -118,7 +118,7 @@ class Splitter(ABC):
     def _split_nodes(self, graph: RelationGraph, groups: Labels, classes: Labels) -> Iterator[Graphs]:
         of_rows, of_cols = self._holds_out
         for train, test in self._node_folds(graph, groups, classes):
-            yield graph._cut(train, train), graph._cut(test if of_rows else train, test if of_cols else train)
+            yield graph.cut(train, train), graph.cut(test if of_rows else train, test if of_cols else train)
 
     def _split_domains(self, graph: RelationGraph, groups: Labels, classes: Labels) -> Iterator[Graphs]:
         for seeds in self._seeds():
@@ -129,7 +129,7 @@ class Splitter(ABC):
                 for side, n in enumerate(graph.shape)
             ]
             for (train_rows, test_rows), (train_cols, test_cols) in product(*folds):
-                yield graph._cut(train_rows, train_cols), graph._cut(test_rows, test_cols)
+                yield graph.cut(train_rows, train_cols), graph.cut(test_rows, test_cols)
 
     def _per_side(self, name: str, graph: RelationGraph) -> Labels:
         """Groups or classes of rows and of columns; those of one domain alone are of the domain that is held out."""
@@ -151,8 +151,8 @@ class Splitter(ABC):
                 chosen[test] = True
                 held_out = chosen[pair]
                 yield (
-                    graph._part(graph.nodes, graph.objects, edges.where(~held_out)),
-                    graph._part(graph.nodes, graph.objects, edges.where(held_out)),
+                    graph.part(graph.nodes, graph.objects, edges.where(~held_out)),
+                    graph.part(graph.nodes, graph.objects, edges.where(held_out)),
                 )
 
     def _pairs(self, graph: RelationGraph, edges: Edges) -> tuple[np.ndarray, int]:

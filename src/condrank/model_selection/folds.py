@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from condrank.fitting.judging import NOTHING_TO_RANK
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs, Splitter
 from condrank.model_selection.splits import SettingSplit
-from condrank.rankers.base import NOTHING_TO_RANK
 
 
 class Folds(NamedTuple):

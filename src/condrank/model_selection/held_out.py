@@ -16,7 +16,8 @@ from sklearn.base import clone
 
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice
-from condrank.fitting.plan import make_plan
+from condrank.fitting.plan import Plan, make_plan
+from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
 from condrank.fitting.run import warn_unless_converged
 from condrank.graph import RelationGraph
@@ -26,9 +27,9 @@ from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, Leave
 from condrank.models.model import Model
 from condrank.nodes import NodeKernel, Nodes
 from condrank.observations import Complete
-from condrank.problem.settings import read_settings
-from condrank.solvers.solution import Iteration
-from condrank.solvers.systems import make_model, make_system
+from condrank.problem.problem import Problem
+from condrank.solvers import SOLVERS
+from condrank.solvers.system import Options
 
 # Most held-out pairs whose sorted truth is kept from one λ to the next: 128 MiB.
 KEPT = 2**25
@@ -47,8 +48,8 @@ class HeldOutPairs(ABC):
         What the models are fitted to.
     prior_weights : sequence of float
         The τ to try; (0,) without a prior.
-    solver : str, optional
-        Solver; by default the one that the plan names.
+    plan : Plan, optional
+        Of the fit, where it was planned already and its memory checked.
 
     Attributes
     ----------
@@ -60,19 +61,20 @@ class HeldOutPairs(ABC):
 
     truth: Any
 
-    def __init__(self, ranker: Any, train: RelationGraph, prior_weights: Sequence[float], solver: str | None = None):
+    def __init__(self, ranker: Any, train: RelationGraph, prior_weights: Sequence[float], plan: Plan | None = None):
         settings = read_settings(ranker, train)
         self.prior_weights = list(prior_weights)
         # Two values of τ span the others.
         self.anchors = self.prior_weights if len(self.prior_weights) <= 2 else [0.0, 1.0]
-        plan = make_plan(train, settings)
-        check_memory(plan, train, settings)
-        first, second = ranker._sides(train)
-        self.observed, self.settings, self.systems = ranker._conditioned(train), settings, []
+        problem = Problem(train, settings)
+        if plan is None:
+            plan = make_plan(problem)
+            check_memory(plan, problem)
+        self.observed, self.settings, self.systems = problem.observed, settings, []
         self.coordinates: Any = None
         for tau in self.anchors:
-            of_tau = replace(settings, prior_weight=tau)
-            system = make_system(solver or plan.solver, of_tau, first, second, self.observed, self.coordinates)
+            of_tau = replace(problem, settings=replace(settings, prior_weight=tau))
+            system = SOLVERS[plan.solver].build(of_tau, self.coordinates, plan.rank)
             self.coordinates = system.rows, system.cols
             self.systems.append(system)
 
@@ -111,20 +113,17 @@ class Fold(HeldOutPairs):
 
     def __init__(self, ranker: Any, train: RelationGraph, test: RelationGraph, prior_weights: Sequence[float]):
         super().__init__(ranker, train, prior_weights)
-        self.truth, self.sides = ranker._conditioned(test), ranker._sides(test)
-        self.models: list[Any] = [
-            make_model(system, replace(self.settings, prior_weight=tau))
-            for system, tau in zip(self.systems, self.anchors, strict=True)
-        ]
+        *self.sides, self.truth = test.conditioned(ranker.rank_by)
+        self.models: list[Any] = [system.model() for system in self.systems]
         self.placed = [model.placed(*self.sides) if isinstance(model, Model) else None for model in self.models]
 
     def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
         """Blocks of the test graph's conditioning nodes, with their scores."""
         parts = []
         for k, system in enumerate(self.systems):
-            start = Iteration(self.settings.tol, self.settings.max_iter, self.models[k].W)
-            solution = system.solve(alpha, start)
-            warn_unless_converged(solution, self.settings, stacklevel=6)
+            options = Options(self.settings.tol, self.settings.max_iter, self.models[k].W)
+            solution = system.solve(alpha, options)
+            warn_unless_converged(solution, self.settings)
             self.models[k] = model = self.models[k].with_weights(solution.W)
             placed = self.placed[k]
             parts.append(model.blocks(*self.sides) if placed is None else placed.blocks(model))
@@ -139,7 +138,7 @@ class Shortcut(HeldOutPairs):
     ----------
     name : {"leave-query-out", "leave-node-out", "leave-edge-out"}
         What is held out at a time.
-    ranker, graph, prior_weights
+    ranker, graph, prior_weights, plan
         As for `HeldOutPairs`.
 
     Attributes
@@ -149,9 +148,11 @@ class Shortcut(HeldOutPairs):
         away of itself is the small difference that is sought, so these scores are made in double precision.
     """
 
-    def __init__(self, name: str, ranker: Any, graph: RelationGraph, prior_weights: Sequence[float]):
+    def __init__(
+        self, name: str, ranker: Any, graph: RelationGraph, prior_weights: Sequence[float], plan: Plan | None = None
+    ):
         double = graph.nodes.dtype == np.float64
-        super().__init__(*in_double(ranker, graph), prior_weights, solver="closed_form")
+        super().__init__(*in_double(ranker, graph), prior_weights, plan if double else None)
         self.reusable = self.coordinates if double else None
         self.truth = observed = self.observed
         if self.settings.centre:
@@ -173,7 +174,7 @@ def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:
     if graph.nodes.dtype == graph.objects.dtype == dtype:
         return graph
     nodes = graph.nodes.astype(dtype)
-    return graph._part(nodes, graph.objects.astype(dtype) if graph.is_two_domain else nodes, graph.relation)
+    return graph.part(nodes, graph.objects.astype(dtype) if graph.is_two_domain else nodes, graph.relation)
 
 
 def in_double(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph]:
@@ -195,7 +196,7 @@ def in_double(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph]:
     kernels = [Nodes(_kernel_in_double(replace(kernel, constant=False), side), None, side.ids) for side in sides]
     precomputed: Any = clone(ranker)
     precomputed.set_params(kernel="precomputed", gamma=None, feature_weights=None)
-    return precomputed, graph._part(kernels[0], kernels[-1], graph.relation)
+    return precomputed, graph.part(kernels[0], kernels[-1], graph.relation)
 
 
 def _kernel_in_double(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
@@ -228,12 +229,12 @@ def one_out(name: str, graph: RelationGraph, rank_by: str) -> Iterator[Graphs]:
     edges, everything = listed(graph), (np.arange(graph.shape[0]), np.arange(graph.shape[1]))
     for i in range(n):
         one = np.array([i])
-        test = graph._cut(one, everything[1]) if by_row else graph._cut(everything[0], one)
+        test = graph.cut(one, everything[1]) if by_row else graph.cut(everything[0], one)
         if test.n_edges == 0:
             continue
         if name == "leave-node-out":
             rest = np.delete(np.arange(n), i)
-            yield graph._cut(rest, rest), test
+            yield graph.cut(rest, rest), test
         else:
             kept = (edges.sources if by_row else edges.indices) != i
-            yield graph._part(graph.nodes, graph.objects, edges.where(kept)), test
+            yield graph.part(graph.nodes, graph.objects, edges.where(kept)), test

@@ -8,12 +8,13 @@ import numpy as np
 
 from condrank.base.checks import check_choice
 from condrank.baselines import TwoStepRidge
-from condrank.fitting.plan import make_plan
+from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import check_graph
 from condrank.model_selection.held_out import Shortcut, check_one_out
 from condrank.model_selection.shortcuts import TwoStepShortcuts
-from condrank.problem.settings import read_settings
+from condrank.problem.problem import Problem
+from condrank.solvers.closed_form import ClosedFormSolver
 
 TWO_STEP = ("leave-query-out", "leave-object-out", "leave-both-out", "leave-edge-out")
 
@@ -58,7 +59,7 @@ def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out
         return _two_step(ranker, graph, cv)
     check_one_out(cv, graph)
     settings = read_settings(ranker, graph)
-    if make_plan(graph, settings).solver != "closed_form":
+    if not has_closed_form(Problem(graph, settings)):
         raise ValueError(
             f"left-out scores need the closed form of a complete graph, but {graph.density:.2%} of the pairs are "
             f"observed, with loss={ranker.loss!r} and solver={ranker.solver!r}; use cross_validate"
@@ -67,8 +68,14 @@ def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out
     return shortcut.shortcuts[0].scores(settings.alpha) + settings.centre
 
 
+def has_closed_form(problem: Problem) -> bool:
+    """Whether a problem is solved in closed form, which the shortcuts need."""
+    solver, settings = ClosedFormSolver(), problem.settings
+    return settings.solver in solver.serves and settings.loss in solver.losses and solver.refuses(problem) is None
+
+
 def _two_step(ranker: TwoStepRidge, graph: RelationGraph, cv: str) -> np.ndarray:
     check_choice("cv", cv, TWO_STEP)
-    alphas, relation = ranker._alphas(graph), graph.relation
-    shortcuts = TwoStepShortcuts(*ranker._coordinates(graph), relation)  # pyright: ignore[reportArgumentType]
+    alphas, relation = ranker.check_alphas(graph), graph.relation
+    shortcuts = TwoStepShortcuts(*ranker.coordinates(graph), relation)  # pyright: ignore[reportArgumentType]
     return getattr(shortcuts, cv.replace("-", "_"))(*alphas)

@@ -18,12 +18,14 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
 
 from condrank.base.dense import dense
+from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
+from condrank.objective.losses import REGRESSION
 from condrank.objective.relations import SYMMETRIC
-from condrank.problem.settings import read_settings
-from condrank.solvers.compared import compared_values, turn_by_signs
-from condrank.solvers.krylov import krylov
-from condrank.solvers.systems import make_model, make_system
+from condrank.problem.problem import Problem
+from condrank.products.compared import compared_values, turn_by_signs
+from condrank.solvers.primal import PrimalSolver
+from condrank.solvers.system import Options
 
 KERNELS = ("rbf", "laplacian")
 # Relative residuals of the fit and of the derivative's solve: looser ones make the derivatives wrong.
@@ -84,27 +86,22 @@ def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tu
     slope : ndarray of shape (n_features + 1,)
     """
     settings = read_settings(ranker, train)
-    if settings.loss == "logistic":
-        settings = replace(settings, loss="regression")
+    if not settings.loss.is_quadratic:
+        settings = replace(settings, loss=REGRESSION)
     if settings.kernel.name not in KERNELS or settings.prior_weight or settings.approximation is not None:
         raise ValueError(f"feature weights are learned for exact kernels {list(KERNELS)} without a prior")
-    system: Any = make_system("primal", settings, train.nodes, train.objects, ranker._conditioned(train))
+    system = PrimalSolver().build(Problem(train, settings))
     rows, alpha = system.rows, settings.alpha
-
-    def solve(rhs: np.ndarray, tol: float) -> np.ndarray:
-        inverse = system.preconditioner(settings.loss, alpha, system.density)
-        return krylov(lambda W: system.apply(W, alpha), rhs, precondition=inverse, tol=tol).x
-
-    W = solve(system.rhs, TOLERANCES[0])
-    model = make_model(system, settings).with_weights(W)
+    W = system.solve(alpha, Options(tol=TOLERANCES[0])).W
+    model = system.model(W)
     scores = np.concatenate([block for _, block in model.blocks(test.nodes, test.nodes)])
-    loss, slope = smooth_rank_loss(ranker._conditioned(test).to_dense(), scores)
+    loss, slope = smooth_rank_loss(test.conditioned(ranker.rank_by).observed.to_dense(), scores)
     turned = [slope, *(turn_by_signs(slope.copy(), x, x) for x in compared_values(test.nodes, settings.compared))]
     Z = rows.transform(test.nodes)
     pulled = [Z.T @ (part @ Z) for part in turned]
     pulled = [settings.relation.project(pulled[0]), *(SYMMETRIC.project(part) for part in pulled[1:])]
     G = np.stack(pulled) if settings.compared else pulled[0]
-    V = solve(system.apply(G, 0.0), TOLERANCES[1])
+    V = system.solve(alpha, Options(tol=TOLERANCES[1]), system.apply(G, 0.0)).W
 
     P = rows.dual_basis()
     K, K_test = rows.similarity(None, None), rows.similarity(test.nodes, None)

@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from condrank.base.checks import check_count
+from condrank.fitting.judging import NOTHING_TO_RANK
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
-from condrank.rankers.base import NOTHING_TO_RANK, Ranker, refuse_raw
+from condrank.rankers.base import Ranker, fitted_of
+from condrank.rankers.checks import refuse_raw
 
 
 @dataclass(frozen=True)
@@ -59,22 +61,18 @@ def sampled_rank_loss(
     -------
     SampledLoss
     """
-    from condrank.tables.ranker import TableRanker
-
     if not isinstance(graph, RelationGraph):
         raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
-    if isinstance(ranker, TableRanker):
-        graph = ranker.encode(graph)
-        ranker = ranker.ranker_
+    if hasattr(ranker, "encode") and hasattr(ranker, "ranker_"):  # a TableRanker
+        graph, ranker = ranker.encode(graph), ranker.ranker_
     if not isinstance(ranker, Ranker):
         raise ValueError(
             f"ranker must be a ConditionalRanker, a TableRanker or a baseline, got {type(ranker).__name__}; of a "
             "pipeline p, pass p[-1] and p[:-1].transform(graph)"
         )
-    scorer = ranker._fitted()
+    scorer = fitted_of(ranker).model
     refuse_raw(graph)
-    queries, objects = ranker._sides(graph)
-    truth = ranker._conditioned(graph)
+    queries, objects, truth = graph.conditioned(ranker.rank_by)
     n = len(queries)
     size = min(check_count("n_queries", n_queries), n)
     if size < n:

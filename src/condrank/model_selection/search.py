@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -11,13 +10,20 @@ import numpy as np
 from sklearn.callback import with_callbacks
 
 from condrank.base.checks import check_choice, check_numbers
-from condrank.fitting.plan import make_plan
+from condrank.base.warn import warn
+from condrank.fitting.judging import NOTHING_TO_RANK
+from condrank.fitting.plan import Plan, make_plan
+from condrank.fitting.reading import read_settings, stops_early
+from condrank.fitting.refusal import check_memory
+from condrank.fitting.run import Run
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import read_folds
 from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
+from condrank.model_selection.left_out import has_closed_form
 from condrank.model_selection.splits import SettingSplit
-from condrank.problem.settings import Settings, read_settings
-from condrank.rankers.base import NOTHING_TO_RANK, as_graph, warn_of_disagreement
+from condrank.problem.problem import Problem
+from condrank.problem.settings import Settings
+from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores
 from condrank.rankers.conditional import ConditionalRanker
 
 # Losses closer than this are equal: a tie goes to the larger λ, the simpler model.
@@ -164,8 +170,12 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         alphas, gammas, taus = self._grid()
         candidates = [self._candidate(float(alphas[0]), gamma, taus[0]) for gamma in gammas]
         settings = [read_settings(candidate, graph) for candidate in candidates]
-        n_steps, folds = self._folds(graph, settings[0])
-        warn_of_disagreement(graph, settings[0].relation, stacklevel=4)
+        problem, plan = Problem(graph, settings[0]), None
+        if has_closed_form(problem):  # whatever λ will be
+            plan = make_plan(problem)
+            check_memory(plan, problem)
+        n_steps, folds = self._folds(graph, settings[0], plan)
+        warn_of_disagreement(graph, settings[0].relation)
         context = self._init_callback_context(max_subtasks=n_steps)
         context.call_on_fit_task_begin(estimator=self, X=graph)
         counts: list[list[np.ndarray]] = [[] for _ in candidates]
@@ -185,10 +195,14 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             raise ValueError("cv gives no fold")
         gamma, tau = self._keep_losses(np.array(counts), alphas, gammas, taus)
         chosen = self._candidate(self._choose(), gamma, tau)
-        final = read_settings(chosen, graph)
+        problem = Problem(graph, read_settings(chosen, graph))
+        if plan is None:
+            plan = make_plan(problem)
+            check_memory(plan, problem)
         step = context.subcontext(task_name="fit", max_subtasks=self.max_iter + 1)
         step.call_on_fit_task_begin(estimator=self)
-        self._learn(graph, final, make_plan(graph, final), step, coordinates)
+        Run(self, self._keep, step, None)(problem, plan, coordinates)
+        warn_of_no_scores(self.fitted_.model.W, problem.settings.relation)
         step.call_on_fit_task_end(estimator=self)
         self.gamma_, self.prior_weight_ = gamma, tau if self.prior is not None else self.prior_weight
         context.call_on_fit_task_end(estimator=self, X=graph)
@@ -201,7 +215,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
     def _grid(self) -> tuple[np.ndarray, list[float | None], list[float]]:
         """The λ, γ and τ to try, checked."""
         check_choice("select", self.select, ("pooled", "median"))
-        if self.solver == "early_stopping":
+        if stops_early(self.solver):
             raise ValueError("solver='early_stopping' takes its own held-out loss in the place of a λ to choose")
         if self.prior_weights is not None and self.prior is None:
             raise ValueError("prior_weights needs prior='similarity'")
@@ -221,10 +235,15 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         own = {name: getattr(self, name) for name in ConditionalRanker().get_params(deep=False)}
         return ConditionalRanker(**own | {"alpha": alpha, "gamma": gamma, "prior_weight": prior_weight})
 
-    def _folds(self, graph: RelationGraph, settings: Settings) -> tuple[Any, Iterator[Callable[..., HeldOutPairs]]]:
-        """How many steps there will be, None if that is not known, and what each fold holds out."""
-        cv, closed = self.cv, make_plan(graph, settings).solver == "closed_form"
-        if cv is None and closed:
+    def _folds(
+        self, graph: RelationGraph, settings: Settings, plan: Plan | None
+    ) -> tuple[Any, Iterator[Callable[..., HeldOutPairs]]]:
+        """How many steps there will be, None if that is not known, and what each fold holds out.
+
+        ``plan`` is that of a closed form, whose shortcuts need no folds.
+        """
+        cv = self.cv
+        if cv is None and plan is not None:
             cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
         elif cv is None:
             setting = 1 if self.pairwise_kernel == "cartesian" else 2
@@ -236,8 +255,8 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             pairs, n_folds, _ = read_folds(cv, graph, self, random_state=seed)
             return None if n_folds is None else n_folds + 1, (_fold(*pair) for pair in pairs)
         check_one_out(cv, graph)
-        if closed:
-            return 2, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus)])
+        if plan is not None:
+            return 2, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus, plan)])
         if cv == "leave-edge-out":
             raise ValueError(
                 f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
@@ -267,9 +286,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         low, high = self.alphas_.min(), self.alphas_.max()
         if low < high and alpha in (low, high):
             end, beyond = ("smallest", "smaller") if alpha == low else ("largest", "larger")
-            warnings.warn(
-                f"the best λ, {alpha:g}, is the {end} of alphas; {beyond} ones may be better", UserWarning, stacklevel=4
-            )
+            warn(f"the best λ, {alpha:g}, is the {end} of alphas; {beyond} ones may be better", UserWarning)
         return alpha
 
     def _lowest(self, losses: np.ndarray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from condrank.base.checks import check_choice, check_count, check_number
+from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.judging import (
@@ -28,8 +29,7 @@ from condrank.model_selection.relevance import changed, learn_weights, median_di
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
 from condrank.nodes import NodeKernel
-from condrank.problem.settings import read_settings
-from condrank.rankers.base import as_graph
+from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 
 # λ to begin with, and factors by which to refine it.

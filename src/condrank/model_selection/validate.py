@@ -15,12 +15,12 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from condrank.base.checks import check_choice
+from condrank.fitting.judging import NOTHING_TO_RANK
 from condrank.graph import RelationGraph
 from condrank.metrics import MEASURES
 from condrank.model_selection._splitter import SETTINGS, Splitter, check_graph
 from condrank.model_selection.folds import Folds, is_count, rank_by_of, read_folds
 from condrank.model_selection.results import CrossValidation, SettingsComparison
-from condrank.rankers.base import NOTHING_TO_RANK
 
 Progress = Callable[[int, int | None], None]
 Measures = dict[str, Callable[..., Any]]

@@ -11,7 +11,7 @@ import numpy as np
 from condrank.base.blocks import row_blocks
 from condrank.models.model import as_probabilities
 from condrank.nodes import Coordinates, Nodes
-from condrank.solvers.compared import compared_values, turn_by_signs
+from condrank.products.compared import compared_values, turn_by_signs
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,10 @@ class ComparedModel:
     def with_weights(self, W: Any) -> ComparedModel:
         """The same model with other weights."""
         return replace(self, W=W)
+
+    def start(self) -> Any:
+        """The weights, as a first guess for another fit to the same nodes."""
+        return self.W
 
     def dual(self) -> np.ndarray:
         """Dual coefficients (n, n) of W₀."""

@@ -83,6 +83,10 @@ class EdgeModel:
         """The same model with other coefficients."""
         return replace(self, W=W)
 
+    def start(self) -> Any:
+        """The coefficients as a sparse array, as a first guess for a fit to other edges of the same nodes."""
+        return self.dual()
+
     def dual(self) -> Any:
         """Coefficients as a sparse (n, m) array; with Kronecker kernels scores are k_vᵀ A k_v'."""
         if isinstance(self.kernel, KroneckerEdges):

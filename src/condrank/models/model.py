@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
+from condrank.base.dask import is_dask
 from condrank.nodes import Coordinates, Nodes
 
 
@@ -81,6 +82,19 @@ class Model:
     def with_weights(self, W: Any) -> Model:
         """The same model with other weights."""
         return replace(self, W=W)
+
+    def gathered(self) -> Model:
+        """The same model with its training nodes as NumPy arrays, where they are in Dask collections."""
+        if not is_dask(self.rows.nodes.base):
+            return self
+        from condrank.distributed.rows import gathered_coordinates
+
+        rows = gathered_coordinates(self.rows)
+        return replace(self, rows=rows, cols=rows if self.cols is self.rows else gathered_coordinates(self.cols))
+
+    def start(self) -> Any:
+        """The weights, as a first guess for another fit to the same nodes."""
+        return self.W
 
     def dual(self) -> np.ndarray:
         """Dual coefficients A (n, m): scores of the learned part are k_vᵀ A k_v'. Two matrix products."""

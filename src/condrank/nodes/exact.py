@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from condrank.base.measured import DIVIDE_AND_CONQUER_MOST_NODES, NUMPY_EIGH_MOST_NODES
 from condrank.exceptions import KernelWarning
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
@@ -18,8 +19,6 @@ from condrank.nodes.store import Nodes
 
 # Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
 SLIGHTLY_INDEFINITE = 1e-5
-# Rows up to which SciPy's threads, waiting for NumPy's, cost more than what they spare is worth (docs/decisions.md).
-COPIED = 1000
 
 
 class ExactKernel(NodeSimilarity):
@@ -106,10 +105,10 @@ def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(K.sum()) and not np.isfinite(K).all():
             raise ValueError("the kernel values of the nodes overflow; scale the features (or the kernel) down")
-    if len(K) <= COPIED:
+    if len(K) <= NUMPY_EIGH_MOST_NODES:
         found = np.linalg.eigh(K)
         return found.eigenvalues, found.eigenvectors
-    driver = "evd" if len(K) <= 32_000 else "evr"
+    driver = "evd" if len(K) <= DIVIDE_AND_CONQUER_MOST_NODES else "evr"
     # The transpose of a C-ordered symmetric matrix is the same matrix in the order that LAPACK overwrites in place.
     return linalg.eigh(K.T, driver=driver, overwrite_a=True, check_finite=False)
 

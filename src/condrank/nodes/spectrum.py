@@ -6,37 +6,73 @@ from typing import Any
 
 import numpy as np
 
+from condrank.nodes.exact import noise_level
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
 
 # Share of the nodes looked at, the fewest and the most of them.
-SHARE, FEWEST, MOST = 0.25, 64, 200
+SHARE, FEWEST, MOST = 0.25, 64, 300
 # Where more than this share of a sample's eigenvalues is wanted, the sample does not show where they end.
 UNRESOLVED = 0.9
 
 
-def sampled_spectrum(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
-    """Eigenvalues (n,), descending, that the kernel matrix of the nodes has, nearly, from a sample of them.
+class KernelSample:
+    """The kernel of a sample of the nodes: what a plan knows of the kernel's eigenvalues. O(m³) for m ≤ 300 nodes.
 
-    The i-th of a sample of m is about m μ_i + Σ_{j>i} μ_j: it grows with the sample but for what each node has of its
-    own, the mass of all that follow. Solved for μ, this gives the eigenvalues at any size. O(m³).
+    Parameters
+    ----------
+    kernel : NodeKernel
+        The node kernel.
+    nodes : Nodes of length n
+        Nodes to draw from; the sample is the same each time.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (m,)
+        Of the kernel matrix of the sample, descending, negative ones as zero.
     """
-    n = len(nodes)
-    m = min(n, max(FEWEST, min(MOST, int(SHARE * n))))
-    if m < n:
-        nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m]))
-    K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
-    sigma = np.linalg.eigvalsh(K)[::-1].clip(0)
-    if m == n:
-        return sigma
-    grown, left = np.empty(n), float(np.trace(K)) / m
-    for i, value in enumerate(sigma):
-        mu = min(max(0.0, (float(value) - left) / (m - 1)), left)
-        left -= mu
-        grown[i] = n * mu + left
-    grown[m:] = max(0.0, n * float(np.trace(K)) / m - float(grown[:m].sum())) / (n - m)
-    return np.sort(grown)[::-1]
+
+    def __init__(self, kernel: NodeKernel, nodes: Nodes):
+        self.n = len(nodes)
+        m = min(self.n, max(FEWEST, min(MOST, int(SHARE * self.n))))
+        if m < self.n:
+            nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(self.n)[:m]))
+        K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
+        self.eigenvalues = np.linalg.eigvalsh(K)[::-1].clip(0)
+        self._of_half = np.linalg.eigvalsh(K[::2, ::2])[::-1].clip(0)
+        self._mean_diagonal = float(np.trace(K)) / m
+
+    def spectrum(self) -> np.ndarray:
+        """Eigenvalues (n,), descending, that the kernel matrix of all nodes has, approximately.
+
+        The i-th of a sample of m is about m μ_i + Σ_{j>i} μ_j: it grows with the sample except for each node's own
+        part, the mass of all eigenvalues that follow. Solved for μ, this gives the eigenvalues at any size.
+        """
+        n, m = self.n, len(self.eigenvalues)
+        if m == n:
+            return self.eigenvalues
+        grown, left = np.empty(n), self._mean_diagonal
+        for i, value in enumerate(self.eigenvalues):
+            mu = min(max(0.0, (float(value) - left) / (m - 1)), left)
+            left -= mu
+            grown[i] = n * mu + left
+        grown[m:] = max(0.0, n * self._mean_diagonal - float(grown[:m].sum())) / (n - m)
+        return np.sort(grown)[::-1]
+
+    def rank(self, n: int, dtype: np.dtype) -> int:
+        """How many eigenvalues of n such nodes are above the rounding noise of a floating type, approximately."""
+        counts = [
+            int(np.count_nonzero(sigma > noise_level(float(sigma[0]), dtype)))
+            for sigma in (self._of_half, self.eigenvalues)
+        ]
+        # Each doubling of the nodes adds less than the one before.
+        power = np.log2(max(counts[1], 1) / max(counts[0], 1))
+        return min(n, round(counts[1] * (n / len(self.eigenvalues)) ** power))
+
+    def largest(self, n: int) -> float:
+        """The largest eigenvalue of n such nodes, approximately."""
+        return float(self.eigenvalues[0]) * n / len(self.eigenvalues)
 
 
 def components_for_share(sigma: np.ndarray, share: float) -> int:

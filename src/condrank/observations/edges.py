@@ -184,3 +184,12 @@ class Edges:
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:
         """Number of distinct pairs observed in each row and in each column."""
         return np.diff(self.indptr), np.bincount(self.indices, minlength=self.shape[1])
+
+
+def all_edges(relation: Any, centre: float = 0.0) -> Edges:
+    """Every observation as an edge, its label less ``centre``. O(nm) memory for a complete relation."""
+    if not isinstance(relation, Edges):
+        relation = Edges.from_holes(relation.to_dense())
+    if centre == 0.0:
+        return relation
+    return relation.with_values(relation.values - centre)

@@ -1,6 +1,5 @@
-"""Fitted rankers as files of plain arrays: nothing is executed on loading, and a save is all or nothing."""
+"""The file format: named arrays and a manifest of plain values; nothing is executed on loading."""
 
 from condrank.persistence.layout import read_file, write_file
-from condrank.persistence.saving import Saved
 
-__all__ = ["Saved", "read_file", "write_file"]
+__all__ = ["read_file", "write_file"]

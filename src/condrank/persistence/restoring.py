@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.checks import check_choice, check_count, check_number, check_numbers
+from condrank.fitting.fitted import FittedRanker
 from condrank.fitting.plan import Plan
 from condrank.models.compared import ComparedModel
 from condrank.models.edge import EdgeModel
@@ -25,13 +26,13 @@ from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, che
 from condrank.persistence.sums import sums_from
 from condrank.problem.settings import Settings
 from condrank.products.edge_kernels import edge_kernel
+from condrank.solvers import SOLVERS
 
-SOLVERS = ("closed_form", "primal", "newton", "dual", "dual_newton", "early_stopping", "explicit")
 NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # types of ids
 
 
-def from_state(ranker: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> None:
-    """Give a ranker, made with the manifest's parameters, its fitted attributes.
+def from_state(ranker: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> FittedRanker:
+    """The fitted state of a ranker that is made with the manifest's parameters.
 
     With ``mmap`` only types and shapes of the big arrays are checked, as looking at their values would read them.
     """
@@ -40,16 +41,14 @@ def from_state(ranker: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarr
     rows = _nodes("rows", given["rows"], held)
     cols = _nodes("cols", given["cols"], held) if two_domains else rows
     settings = agreed_settings(ranker, manifest["settings"], rows, two_domains)
-    plan = _plan(manifest["plan"])
-    fitted = _fitted(manifest["fitted"], settings, plan, rows)
+    plan = Plan.from_state(manifest["plan"])
+    n_iter, history = _fitted(manifest["fitted"], settings, plan, rows)
     model = _model(given, rows, cols, settings, plan.solver, held)
     sums = sums_from(manifest.get("sums"), model, held)
     objects = Nodes(cols.base, None, ids_from("objects", manifest["objects"], len(cols), held))
     if held.arrays:
         raise ValueError(f"it holds arrays that no part of the model asks for: {sorted(held.arrays)}")
-    vars(ranker).update(
-        fitted, plan_=plan, _settings=settings, _model=model, _objects=objects, _system=None, _sums=sums
-    )
+    return FittedRanker(model, objects, rows.base.shape[1], settings, plan, n_iter, history, sums=sums)
 
 
 class Held:
@@ -136,20 +135,10 @@ def ids_from(side: str, given: dict[str, Any] | None, n: int, held: Held) -> np.
     return check_ids((numbers.view(np.uint64) if dtype.kind == "u" else numbers).astype(dtype), n, name)
 
 
-def _plan(given: dict[str, Any]) -> Plan:
-    plan = Plan(**given)
-    check_choice("solver of the plan", plan.solver, SOLVERS)
-    for name in ("reason", "coordinates"):
-        if not isinstance(getattr(plan, name), str):
-            raise ValueError(f"{name} of the plan must be a string, got {getattr(plan, name)!r}")
-    numbers = {name: getattr(plan, name) for name in ("n_coordinates", "flops", "memory", "rank")} | plan.alternatives
-    for name, number in numbers.items():
-        check_number(f"{name} of the plan", number, at_least=0.0)
-    return plan
-
-
-def _fitted(given: dict[str, Any], settings: Settings, plan: Plan, rows: Nodes) -> dict[str, Any]:
-    """Fitted attributes of these names only: another could take the place of a method."""
+def _fitted(
+    given: dict[str, Any], settings: Settings, plan: Plan, rows: Nodes
+) -> tuple[int | None, tuple[float, ...] | None]:
+    """Iterations and history, from fitted attributes that agree with the rest."""
     if not set(FITTED) <= set(given) <= {*FITTED, *OPTIONAL}:
         raise ValueError(f"fitted attributes must be {[*FITTED]} and, for early stopping, history_, got {[*given]}")
     check_same("alpha_", given["alpha_"], settings.alpha)
@@ -158,14 +147,13 @@ def _fitted(given: dict[str, Any], settings: Settings, plan: Plan, rows: Nodes) 
     n_iter = given["n_iter_"]
     if n_iter is not None and (type(n_iter) is not int or n_iter < 0):
         raise ValueError(f"n_iter_ must be a whole number of at least 0 or None, got {n_iter!r}")
-    history = {"history_": check_numbers("history_", given["history_"])} if "history_" in given else {}
-    return given | {"alpha_": settings.alpha, "n_features_in_": rows.base.shape[1]} | history
+    return n_iter, tuple(check_numbers("history_", given["history_"])) if "history_" in given else None
 
 
 def _model(given: dict[str, Any], rows: Nodes, cols: Nodes, settings: Settings, solver: str, held: Held) -> Any:
-    in_dual = solver in ("dual", "dual_newton")
+    in_dual = SOLVERS[solver].over_edges
     kind = EdgeModel if in_dual else ComparedModel if settings.compared else Model
-    logistic = settings.loss == "logistic"
+    logistic = not settings.loss.is_quadratic
     follows: dict[str, Any] = {"class": kind.__name__, "shape": [len(rows), len(cols)]}
     if len(rows) == len(cols) == 0:  # nodes that partial_fit has not kept
         follows["shape"] = [check_count("number of nodes", n) for n in given["shape"]]
@@ -198,7 +186,7 @@ def _edge_model(rows: KernelValues, cols: KernelValues, name: str, settings: Set
     if edges.n_pairs != n_pairs:
         raise ValueError(f"sources and targets must be {n_pairs} different pairs, got {edges.n_pairs}")
     kernel = edge_kernel(name, rows.K, None if cols is rows else cols.K, edges)
-    return EdgeModel(rows, cols, kernel, W, settings.prior_weight, settings.centre, settings.loss == "logistic")
+    return EdgeModel(rows, cols, kernel, W, settings.prior_weight, settings.centre, not settings.loss.is_quadratic)
 
 
 def _coordinates(side: str, given: dict[str, Any], nodes: Nodes, settings: Settings, in_dual: bool, held: Held) -> Any:

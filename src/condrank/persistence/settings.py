@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from condrank.base.checks import check_choice, check_count, check_number
+from condrank.fitting.reading import read_settings
 from condrank.nodes import Nodes
-from condrank.problem.settings import Settings, read_settings
+from condrank.problem.settings import Settings
 
 # Settings that predictions depend on; the others tell how the solution was found.
 MEANING = (
@@ -34,7 +35,11 @@ FITTED, OPTIONAL = ("alpha_", "n_iter_", "n_features_in_", "solver_"), ("history
 
 def settings_to(settings: Settings) -> dict[str, Any]:
     """Settings as plain values."""
-    fields = _fields(settings) | {"relation": settings.relation.name, "kernel": _fields(settings.kernel)}
+    fields = _fields(settings) | {
+        "relation": settings.relation.name,
+        "loss": settings.loss.name,
+        "kernel": _fields(settings.kernel),
+    }
     if settings.approximation is not None:
         # What was drawn is in the arrays; the seed of a random_state that is None means nothing later.
         told = [field.name for field in dataclasses.fields(settings.approximation) if field.compare]

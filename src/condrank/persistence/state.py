@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import date
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +17,7 @@ from condrank.nodes import Nodes
 from condrank.nodes.fourier import FourierFeatures
 from condrank.persistence.settings import FITTED, OPTIONAL, agreed_settings, plain, settings_to
 from condrank.persistence.sums import sums_to
+from condrank.rankers.base import fitted_of
 
 # Fitted arrays of coordinates; the rest of a coordinate map follows from the nodes and these.
 ARRAYS = {
@@ -33,14 +33,12 @@ Arrays = dict[str, np.ndarray]
 def to_state(ranker: Any, params: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
     """Manifest and arrays of a fitted ranker, whose parameters are given."""
     arrays: Arrays = {}
-    model = ranker._fitted()
+    fitted = fitted_of(ranker)
+    model = fitted.model
     if is_dask(model.rows.nodes.base):
-        from condrank.distributed.rows import gathered
-
-        model = gathered(model)
+        model = model.gathered()
     params = {name: plain(f"parameter {name}", value) for name, value in params.items()}
-    # A ranker of a path has a λ of its own.
-    settings = settings_to(dataclasses.replace(ranker._settings, alpha=ranker.alpha_))
+    settings = settings_to(fitted.settings)
     try:
         agreed_settings(SimpleNamespace(**params), settings, model.rows.nodes, model.cols is not model.rows)
     except ValueError as error:
@@ -49,11 +47,11 @@ def to_state(ranker: Any, params: dict[str, Any]) -> tuple[dict[str, Any], Array
         "condrank": __version__,
         "params": params,
         "settings": settings,
-        "plan": dataclasses.asdict(ranker.plan_),
+        "plan": fitted.plan.to_state(),
         "fitted": {name: plain(name, getattr(ranker, name)) for name in (*FITTED, *OPTIONAL) if hasattr(ranker, name)},
         "model": _model_to(model, arrays),
-        "objects": ids_to("objects", ranker._objects, arrays),
-        "sums": sums_to(getattr(ranker, "_sums", None), arrays),
+        "objects": ids_to("objects", fitted.objects, arrays),
+        "sums": sums_to(fitted.sums, arrays),
     }
     return manifest, arrays
 

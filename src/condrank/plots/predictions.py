@@ -69,7 +69,7 @@ def predict_blocks(ranker: Any, graph: RelationGraph) -> Iterator[tuple[np.ndarr
     everything = np.arange(n_objects)
     for block in row_blocks(n_queries, n_objects):
         some = np.arange(block.start, block.stop)
-        part = graph._cut(everything, some) if incoming else graph._cut(some, everything)
+        part = graph.cut(everything, some) if incoming else graph.cut(some, everything)
         truth = part.to_dense()
         yield truth.T if incoming else truth, ranker.predict(part)
 

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from condrank.base.checks import check_choice, check_count
+from condrank.fitting.judging import NOTHING_TO_RANK
 from condrank.metrics import rank_loss
 from condrank.plots.axes import label_below, new_axes
 from condrank.plots.predictions import predict_blocks, query_names
-from condrank.rankers.base import NOTHING_TO_RANK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

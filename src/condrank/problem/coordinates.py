@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.dask import is_dask
+from condrank.base.measured import LEAST_NODE_WEIGHT_SHARE, UNEVEN_DEGREES_VARIATION
 from condrank.nodes import (
     ApproximateKernel,
     Approximation,
@@ -18,6 +19,9 @@ from condrank.nodes import (
     Nodes,
 )
 from condrank.nodes.similarity import refuse_kernel_values
+from condrank.nodes.values import KernelValues
+from condrank.observations import Observations
+from condrank.problem.problem import Problem
 
 
 def fit_coordinates(
@@ -44,3 +48,43 @@ def fit_coordinates(
     if ExplicitFeatures.applies(kernel, nodes):
         return ExplicitFeatures(kernel, nodes, weights, factors=factors)
     return ExactKernel(kernel, nodes, clip, weights)
+
+
+def fit_both(
+    problem: Problem,
+    weights: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
+    factors: tuple[Sequence[Any], Sequence[Any]] = ((), ()),
+) -> tuple[Coordinates, Coordinates]:
+    """Coordinates of the conditioning nodes and of the objects of a problem; the same object for a single domain."""
+    settings, (queries, objects, _) = problem.settings, problem.conditioned
+    kernel, clip, approximation = settings.kernel, settings.clip, settings.approximation
+    rows = fit_coordinates(kernel, queries, clip, weights[0], approximation, factors[0])
+    if objects is queries:
+        return rows, rows
+    return rows, fit_coordinates(kernel, objects, clip, weights[1], approximation, factors[1])
+
+
+def kernel_values(problem: Problem) -> tuple[KernelValues, KernelValues]:
+    """Kernel values of the conditioning nodes and of the objects; the same object for a single domain."""
+    kernel, (queries, objects, _) = problem.settings.kernel, problem.conditioned
+    rows = KernelValues(kernel, queries)
+    return rows, rows if objects is queries else KernelValues(kernel, objects)
+
+
+def degree_weights(observed: Observations, one_domain: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Node weights, proportional to their observed degrees, of the conditioning nodes and of the objects.
+
+    The preconditioner takes every pair as observed with weight ρ ω_v ω_v'. Where degrees are uneven this halves the
+    iterations (docs/decisions.md) at no cost; where they are even, None leaves the coordinates as they are.
+    """
+    degrees = [degree.astype(np.float64) for degree in observed.degrees()]
+    if one_domain:
+        degrees = [degrees[0] + degrees[1]] * 2
+    weights = []
+    for degree in degrees:
+        if degree.std() < UNEVEN_DEGREES_VARIATION * degree.mean():
+            weights.append(None)
+            continue
+        floored = np.maximum(degree / degree.mean(), LEAST_NODE_WEIGHT_SHARE)
+        weights.append(floored / floored.mean())
+    return weights[0], weights[1]

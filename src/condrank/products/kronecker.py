@@ -13,37 +13,42 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from condrank.base.measured import (
+    AT_EDGES_FLOPS_PER_MULTIPLICATION,
+    IDLE_NODES_SHARE,
+    NUMBA_LEAST_MULTIPLICATIONS,
+    SINGLE_TIME_PER_DOUBLE_TIME,
+    TIMES_FLOPS_PER_MULTIPLICATION,
+    TRANSPOSED_FLOPS_PER_ENTRY,
+)
 from condrank.objective.relations import Relation
 from condrank.observations.edges import Edges
-from condrank.products.sampled import NUMBA_WORK, SampledProducts, numba_loops
-
-# What one multiplication costs in the two sampled products, in multiplications of a dense matrix product (measured).
-AT_EDGES = {"numba": 14, "numpy": 50}
-TIMES = {"numba": 16, "numpy": 25}
-# ... an entry of the product between them, which is turned for the second, and a dense product in single precision.
-TURNED, SINGLE = 130, 0.6
-# Nodes without an edge are left out of the kernel matrices when they are more than this share.
-IDLE = 0.1
+from condrank.products.sampled import SampledProducts, numba_loops
 
 
 def loops_for(backend: str, n_pairs: int, width: int) -> str:
     """Which loops `SampledProducts` will run."""
-    small = backend == "auto" and n_pairs * width < NUMBA_WORK
+    small = backend == "auto" and n_pairs * width < NUMBA_LEAST_MULTIPLICATIONS
     return "numpy" if backend == "numpy" or small or numba_loops() is None else "numba"
 
 
 def dense_products(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> tuple[bool, bool]:
     """Whether the two products of K S G at n_pairs pairs are faster dense than sampled, for a sparse S (n, m)."""
     size = shape[0] * shape[1]
-    return TIMES[loops] * n_entries >= size, AT_EDGES[loops] * n_pairs >= size
+    return TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_entries >= size, AT_EDGES_FLOPS_PER_MULTIPLICATION[
+        loops
+    ] * n_pairs >= size
 
 
 def product_cost(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> float:
     """K S G at n_pairs pairs for a sparse S (n, m), in multiplications of a dense product in double precision."""
     n, m = shape
-    sampled_first, sampled_second = TIMES[loops] * n_entries, AT_EDGES[loops] * n_pairs
-    first = min(sampled_first, SINGLE * n * m) * m
-    second = min(sampled_second * n + TURNED * n * m, SINGLE * n * m * n)
+    sampled_first, sampled_second = (
+        TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_entries,
+        AT_EDGES_FLOPS_PER_MULTIPLICATION[loops] * n_pairs,
+    )
+    first = min(sampled_first, SINGLE_TIME_PER_DOUBLE_TIME * n * m) * m
+    second = min(sampled_second * n + TRANSPOSED_FLOPS_PER_ENTRY * n * m, SINGLE_TIME_PER_DOUBLE_TIME * n * m * n)
     return float(first + second)
 
 
@@ -295,7 +300,7 @@ def renumbered(n: int, *ends: np.ndarray) -> tuple[np.ndarray | None, list[np.nd
     seen = np.zeros(n, dtype=bool)
     for end in ends:
         seen[end] = True
-    if np.count_nonzero(seen) >= (1 - IDLE) * n:
+    if np.count_nonzero(seen) >= (1 - IDLE_NODES_SHARE) * n:
         return None, list(ends)
     number = np.cumsum(seen) - 1
     return np.flatnonzero(seen), [number[end] for end in ends]

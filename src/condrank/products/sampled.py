@@ -14,13 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.blocks import by_rows, in_threads, n_processors
-
-# Below this many multiplications numba's import costs more than its loops save.
-NUMBA_WORK = 1 << 24
-# Entries of either factor that the NumPy twin gathers at a time: 512 KiB in double precision stay in the cache.
-GATHER = 1 << 16
-# Below this many multiplications threads cost more than they save.
-ALONE = 1 << 23
+from condrank.base.measured import GATHERED_ENTRIES, NUMBA_LEAST_MULTIPLICATIONS, THREADS_LEAST_MULTIPLICATIONS
 
 
 class SampledProducts:
@@ -56,7 +50,7 @@ class SampledProducts:
             )
             return out
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
-        step = max(1, GATHER // max(1, A.shape[1]))
+        step = max(1, GATHERED_ENTRIES // max(1, A.shape[1]))
         for start in range(0, self.n_pairs, step):
             edges = slice(start, start + step)
             np.einsum("ij,ij->i", A[rows[edges]], B[self.indices[edges]], out=out[edges])
@@ -76,13 +70,13 @@ class SampledProducts:
         return out
 
     def _loops(self, width: int) -> tuple[Callable[..., None], Callable[..., None]] | None:
-        if self.backend == "numpy" or (self.backend == "auto" and self.n_pairs * width < NUMBA_WORK):
+        if self.backend == "numpy" or (self.backend == "auto" and self.n_pairs * width < NUMBA_LEAST_MULTIPLICATIONS):
             return None
         return numba_loops()
 
     def _in_threads(self, loop: Callable[[int, int], Any], width: int) -> None:
         """Run a loop over blocks of rows with about equally many edges."""
-        if self.n_pairs * width < ALONE:
+        if self.n_pairs * width < THREADS_LEAST_MULTIPLICATIONS:
             loop(0, self.shape[0])
             return
         n_blocks = 4 * n_processors()

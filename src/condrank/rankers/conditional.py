@@ -11,23 +11,25 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
 from condrank.base.checks import check_count, check_number, check_numbers
-from condrank.base.dask import is_dask
-from condrank.fitting.partial import add_nodes, held_sums
+from condrank.fitting.fitted import FittedRanker
+from condrank.fitting.held_out import HeldOut, hold_out
+from condrank.fitting.partial import add_nodes
 from condrank.fitting.plan import Plan, make_plan
+from condrank.fitting.reading import read_settings, stops_early
 from condrank.fitting.refusal import check_memory
-from condrank.fitting.run import HeldOut, WatchedFit, hold_out, warn_unless_converged
+from condrank.fitting.run import Run, warn_unless_converged
 from condrank.fitting.warm_start import warm
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.persistence import Saved
-from condrank.problem.settings import Settings, read_settings
-from condrank.rankers.base import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
-from condrank.rankers.coefficients import Coefficients
-from condrank.solvers.solution import Iteration
-from condrank.solvers.systems import make_model, make_system
+from condrank.problem.problem import Problem
+from condrank.rankers.base import fitted_of, read_pair
+from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
+from condrank.rankers.learned import Learned
+from condrank.rankers.saving import Saved
+from condrank.solvers.system import Options
 
 
-class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
+class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
     """Learn to rank objects conditioned on an object, from relation values between nodes with features.
 
     Minimises ½‖L(Y - F)‖² + ½ λ‖h‖² over functions h(v, v') = z(v)ᵀ W z(v') on pairs of nodes, F their values on the
@@ -190,14 +192,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
         self.warm_start = warm_start
         self.random_state = random_state
 
-    alpha_: float
-    n_iter_: int | None
-    history_: list[float]
-    plan_: Plan
-    solver_: str
-    _settings: Settings
-    _system: Any
-    _trained_on: tuple[Nodes, Nodes]
+    fitted_: FittedRanker
 
     @with_callbacks
     def fit(self, X: Any, Y: Any = None, validation: RelationGraph | None = None) -> ConditionalRanker:
@@ -214,29 +209,35 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
         """
         graph = as_graph(X, Y)
         settings = read_settings(self, graph)
-        if settings.solver == "early_stopping" and validation is None:
-            share = check_number("validation_fraction", self.validation_fraction)
-            by_columns = graph.is_two_domain and self.rank_by == "incoming"
-            graph, validation = hold_out(graph, share, self.random_state, by_columns)
-        elif validation is not None and not isinstance(validation, RelationGraph):
-            raise ValueError(f"validation must be a RelationGraph, got {type(validation).__name__}")
-        elif settings.solver != "early_stopping" and validation is not None:
-            raise ValueError(f"validation is for solver='early_stopping', got solver={self.solver!r}")
-        plan = make_plan(graph, settings)
-        check_memory(plan, graph, settings)
-        warn_of_disagreement(graph, settings.relation, stacklevel=4)
-        if settings.loss == "ranking" and not is_dask(graph.nodes.base):
-            warn_of_nothing_to_rank(self._conditioned(graph), stacklevel=4)
-        coordinates, start = warm(self, graph, settings, plan)
-        held_out = None
-        if validation is not None:
-            patience = check_count("n_iter_no_change", self.n_iter_no_change)
-            held_out = HeldOut(*self._sides(validation), self._conditioned(validation), patience)
+        graph, held_out = self._hold_out(graph, validation)
+        problem = Problem(graph, settings)
+        plan = make_plan(problem)
+        check_memory(plan, problem)
+        warn_of_disagreement(graph, settings.relation)
+        if settings.loss.centres_rows and not problem.is_distributed:
+            warn_of_nothing_to_rank(problem.observed)
+        last = vars(self).get("fitted_") if self.warm_start else None
+        coordinates, start = warm(last, problem, plan)
         context = self._init_callback_context(max_subtasks=self.max_iter + 1)
         context.call_on_fit_task_begin(estimator=self, X=graph)
-        self._learn(graph, settings, plan, context, coordinates, start, held_out)
+        Run(self, self._keep, context, held_out)(problem, plan, coordinates, start)
+        warn_of_no_scores(self.fitted_.model.W, settings.relation)
         context.call_on_fit_task_end(estimator=self, X=graph)
         return self
+
+    def _hold_out(self, graph: RelationGraph, validation: Any) -> tuple[RelationGraph, HeldOut | None]:
+        """What is learned from, and what early stopping measures its loss on."""
+        if validation is not None and not isinstance(validation, RelationGraph):
+            raise ValueError(f"validation must be a RelationGraph, got {type(validation).__name__}")
+        if not stops_early(self.solver):
+            if validation is not None:
+                raise ValueError(f"validation is for solver='early_stopping', got solver={self.solver!r}")
+            return graph, None
+        if validation is None:
+            share = check_number("validation_fraction", self.validation_fraction)
+            graph, validation = hold_out(graph, share, self.random_state, self.rank_by)
+        patience = check_count("n_iter_no_change", self.n_iter_no_change)
+        return graph, HeldOut(validation.conditioned(self.rank_by), patience)
 
     @available_if(lambda self: not hasattr(self, "alphas"))  # a search has nothing to choose by in sums
     def partial_fit(self, X: Any, Y: Any = None) -> ConditionalRanker:
@@ -254,56 +255,36 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
         Y : None
             For scikit-learn only: a matrix of labels tells nothing of pairs across blocks.
         """
-        add_nodes(self, as_graph(X, Y))
+        graph, last = as_graph(X, Y), vars(self).get("fitted_")
+        problem = Problem(graph, read_settings(self, graph, draw=last is None))
+        fitted = add_nodes(last, problem)
+        if graph.relation.two_way:
+            warn_of_disagreement(graph, problem.settings.relation)
+        self._keep(fitted)
         return self
-
-    def _learn(
-        self,
-        graph: RelationGraph,
-        settings: Settings,
-        plan: Plan,
-        context: Any,
-        coordinates: Any = None,
-        start: Any = None,
-        held_out: HeldOut | None = None,
-    ) -> None:
-        """Solve for W and take the fitted attributes; coordinates and a first guess where there are some."""
-        first, second = self._sides(graph)
-        observed = self._conditioned(graph)
-        system = make_system(plan.solver, settings, first, second, observed, coordinates, plan.rank)
-        fitted = {
-            "_settings": settings,
-            "_system": system,
-            "_sums": held_sums(system, observed),
-            "_trained_on": (graph.nodes, graph.objects),
-            "_objects": second,
-            "n_features_in_": len(first) if settings.kernel.is_precomputed else first.base.shape[1],
-            "alpha_": settings.alpha,
-            "plan_": plan,
-            "solver_": plan.solver,
-        }
-        WatchedFit(self, make_model(system, settings), fitted, context, held_out).run(system, settings, start)
-        warn_of_no_scores(self._fitted().W, settings.relation, stacklevel=6)
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other λ, one after the other, from the factorisation of this fit.
 
         On a complete graph a further λ costs O(r²); otherwise each iteration starts from the solution before.
         """
-        model = self._fitted()
-        if self.solver_ == "early_stopping":
+        fitted = fitted_of(self)
+        if stops_early(fitted.solver):
             raise ValueError("path is for solvers of a given λ; early stopping is fitted anew for each")
-        if self._system is None:
+        if fitted.system is None:
             raise ValueError("a loaded ranker has no factorisation to make a path from; fit it again")
-        return self._path(model, check_numbers("alphas", alphas, above=0.0))
+        return self._path(fitted, check_numbers("alphas", alphas, above=0.0))
 
-    def _path(self, model: Any, alphas: list[float]) -> Iterator[ConditionalRanker]:
+    def _path(self, fitted: FittedRanker, alphas: list[float]) -> Iterator[ConditionalRanker]:
+        settings, system = fitted.settings, fitted.system
+        assert system is not None
         for alpha in alphas:
-            solution = self._system.solve(alpha, Iteration(self._settings.tol, self._settings.max_iter, model.W))
-            warn_unless_converged(solution, self._settings, stacklevel=3)
-            model = model.with_weights(solution.W)
+            solution = system.solve(alpha, Options(settings.tol, settings.max_iter, fitted.model.W))
+            warn_unless_converged(solution, settings)
+            fitted = fitted.at(alpha, solution)
             ranker = copy.copy(self)
-            ranker.alpha, ranker.alpha_, ranker._model, ranker.n_iter_ = alpha, alpha, model, solution.n_iter
+            ranker.alpha = alpha
+            ranker._keep(fitted)
             yield ranker
 
     @available_if(lambda self: self.loss == "logistic")
@@ -313,8 +294,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
         With ``rank_by="incoming"`` that each object beats each conditioning node. Those of the two directions of a
         pair sum to one exactly.
         """
-        model = self._fitted()
-        return model.probabilities(*self._pair(queries, objects))
+        model = fitted_of(self).model
+        return model.probabilities(*read_pair(self, queries, objects))
 
     def strengths(self, nodes: Any) -> np.ndarray:
         """Strength f(v) of nodes: the transitive part f(v) - f(v') of a reciprocal relation learned with ``constant``.
@@ -322,18 +303,21 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Coefficients):
         The rest of a score, predict - (f(v) - f(v')), is cyclic: no order of the nodes explains it. That does not hold
         with ``compared`` features, whose part is in the rest.
         """
-        self._fitted()
-        return self._strengths(self._pair(nodes, None if isinstance(nodes, RelationGraph) else nodes)[0])
-
-    def _strengths(self, first: Nodes) -> np.ndarray:
-        model = self._fitted()
-        if self.relation != "reciprocal" or not self.constant:
-            raise ValueError("strengths needs relation='reciprocal' and constant=True")
-        return model.strengths(first) * (1.0 if self.rank_by == "outgoing" else -1.0)
+        fitted_of(self)
+        return strengths_of(self, read_pair(self, nodes, None if isinstance(nodes, RelationGraph) else nodes)[0])
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """Which solver `fit` will take and why, with its flops and memory, before any work is done."""
         graph = as_graph(X, Y)
         settings = read_settings(self, graph, draw=False)
-        early = settings.solver == "early_stopping"
-        return make_plan(graph, settings, check_number("validation_fraction", self.validation_fraction) if early else 0)
+        early = stops_early(self.solver)
+        held_out = check_number("validation_fraction", self.validation_fraction) if early else 0.0
+        return make_plan(Problem(graph, settings, held_out))
+
+
+def strengths_of(ranker: ConditionalRanker, nodes: Nodes) -> np.ndarray:
+    """`ConditionalRanker.strengths` of nodes that are checked already."""
+    model = fitted_of(ranker).model
+    if ranker.relation != "reciprocal" or not ranker.constant:
+        raise ValueError("strengths needs relation='reciprocal' and constant=True")
+    return model.strengths(nodes) * (1.0 if ranker.rank_by == "outgoing" else -1.0)

@@ -13,9 +13,8 @@ from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.observations import Complete, Edges, Factored
-from condrank.persistence import Saved
 from condrank.persistence.layout import checksum
-from condrank.persistence.state import to_state
+from condrank.rankers.saving import Saved
 from condrank.tables.ranker import TableRanker
 
 
@@ -25,7 +24,7 @@ def model_fingerprint(ranker: TableRanker) -> str | None:
     if not isinstance(fitted, Saved):
         return None
     try:
-        manifest, arrays = to_state(fitted, fitted._saved_params())
+        manifest, arrays = fitted.to_state()
     except ValueError:  # a kernel that is a function of the user's, or changed parameters
         return None
     # How it was planned is no part of what it predicts, and a later version of the library may plan otherwise.

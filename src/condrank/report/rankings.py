@@ -69,7 +69,7 @@ def modelled_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
         else nodes
         for nodes, encoder in ((graph.nodes, ranker.encoder_), (graph.objects, ranker.object_encoder_))
     ]
-    return graph._part(sides[0], sides[1] if graph.is_two_domain else sides[0], graph.relation)
+    return graph.part(sides[0], sides[1] if graph.is_two_domain else sides[0], graph.relation)
 
 
 def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
@@ -84,7 +84,7 @@ def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
     queries = _known(ranker._queries, first, "nodes")
     objects = _known(ranker._objects, second, "objects") if graph.is_two_domain else queries
     sides = (objects, queries) if ranks_incoming(ranker.ranker_) else (queries, objects)
-    return encoded._part(*sides, encoded.relation)
+    return encoded.part(*sides, encoded.relation)
 
 
 def _known(known: Any, nodes: Nodes, what: str) -> Nodes:
@@ -107,7 +107,7 @@ def rank_rows(ranker: Any, graph: RelationGraph, queries: np.ndarray, top: int) 
     incoming = ranks_incoming(ranker)
     n_queries, n_objects = graph.shape[::-1] if incoming else graph.shape
     everything = np.arange(n_objects)
-    part = graph._cut(everything, queries) if incoming else graph._cut(queries, everything)
+    part = graph.cut(everything, queries) if incoming else graph.cut(queries, everything)
     own = not graph.is_two_domain
     parts, start, wrong, comparable = [], 0, 0.0, 0
     for truth, scores in predict_blocks(ranker, part):

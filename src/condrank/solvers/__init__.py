@@ -1,1 +1,31 @@
-"""Solvers: from a loss, a relation and observations to the weight matrix W. They know nothing of files or printing."""
+"""Solvers: from a problem to the weights of a model. They know nothing of scikit-learn, of files or of printing.
+
+A solver is one file and one line here. `condrank.solvers.system.Solver` says what it has to answer.
+"""
+
+from __future__ import annotations
+
+from condrank.solvers.closed_form import ClosedFormSolver
+from condrank.solvers.dual_fit import DualSolver
+from condrank.solvers.early_stopping import EarlyStoppingSolver
+from condrank.solvers.explicit import ExplicitSolver
+from condrank.solvers.logistic import NewtonSolver
+from condrank.solvers.logistic_dual import DualNewtonSolver
+from condrank.solvers.primal import PrimalSolver
+from condrank.solvers.system import Solver
+
+#: Every solver, by name.
+SOLVERS: dict[str, Solver] = {
+    solver.name: solver
+    for solver in (
+        ClosedFormSolver(),
+        PrimalSolver(),
+        DualSolver(),
+        NewtonSolver(),
+        DualNewtonSolver(),
+        EarlyStoppingSolver(),
+        ExplicitSolver(),
+    )
+}
+
+__all__ = ["SOLVERS"]

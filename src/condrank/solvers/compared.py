@@ -1,7 +1,7 @@
 """Compared features: steps on the diagonal, which no continuous node kernel has.
 
 h(v, v') = z(v)ᵀ W₀ z(v') + Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v'), W₀ skew and every W_f symmetric, is reciprocal.
-Its weights are one block each, solved for together by the iteration of `condrank.solvers.preconditioned`. As the signs
+Its weights are one block each, solved for together by the iteration of `condrank.solvers.primal`. As the signs
 square to one, each block alone has the closed form of the complete graph, which preconditions it.
 """
 
@@ -12,28 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, row_blocks
-from condrank.base.dense import dense
-from condrank.nodes import Coordinates, Nodes
+from condrank.models.compared import ComparedModel
+from condrank.nodes import Coordinates
+from condrank.objective.losses import REGRESSION, Loss
 from condrank.objective.relations import RECIPROCAL, SYMMETRIC
 from condrank.observations import Edges
-from condrank.solvers.closed_form import CompleteInverse
+from condrank.products.compared import compared_values, turn_by_signs
+from condrank.solvers.complete_inverse import CompleteInverse
 from condrank.solvers.krylov import Operator
-from condrank.solvers.preconditioned import PrimalSystem
-
-
-def compared_values(nodes: Nodes, compared: Sequence[int], dtype: Any = None) -> np.ndarray:
-    """The compared features of nodes, (n_compared, n_nodes), in a floating type (by default that of the nodes)."""
-    X = nodes.rows
-    columns = X[:, list(compared)]
-    return np.ascontiguousarray(dense(columns).T, dtype=dtype)
-
-
-def turn_by_signs(F: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """F (n, m) times sign(values_i - others_j), in place; the signs are made a block of rows at a time."""
-    for block in row_blocks(*F.shape, budget=CACHED):
-        F[block] *= np.sign(values[block, None] - others)
-    return F
+from condrank.solvers.primal import PrimalSystem
 
 
 class ComparedSystem(PrimalSystem):
@@ -41,8 +28,8 @@ class ComparedSystem(PrimalSystem):
 
     Parameters
     ----------
-    loss : {"regression", "ranking"}
-        Ranking is conditioned on the rows of the edges.
+    loss : Loss
+        Regression or ranking, which is conditioned on the rows of the edges.
     rows : Coordinates
         Of the nodes.
     edges : Edges of shape (n, n)
@@ -61,13 +48,14 @@ class ComparedSystem(PrimalSystem):
 
     def __init__(
         self,
-        loss: str,
+        loss: Loss,
         rows: Coordinates,
         edges: Edges,
         compared: Sequence[int],
         centre: float = 0.0,
         dense: bool | None = None,
     ):
+        self.compared = tuple(compared)
         self.features = compared_values(rows.nodes, compared)
         self.signs = np.sign(self.features[:, edges.sources] - self.features[:, edges.indices])
         super().__init__(RECIPROCAL, loss, rows, rows, edges, centre=centre, dense=dense)
@@ -110,14 +98,18 @@ class ComparedSystem(PrimalSystem):
             block[:] = SYMMETRIC.project(Z.T @ (turn_by_signs(F.copy(), x, x) @ Z))
         return out
 
-    def preconditioner(self, loss: str, alpha: float, density: float) -> Operator:
+    def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:
         """The closed forms of W₀ and of W_f, each as if the others were not there."""
         skew = CompleteInverse(RECIPROCAL, loss, self.rows, self.cols, alpha / density)
         # Row means that the ranking loss takes out are those of turned values: none of the symmetric model's own.
-        even = CompleteInverse(SYMMETRIC, "regression", self.rows, self.cols, alpha / density)
+        even = CompleteInverse(SYMMETRIC, REGRESSION, self.rows, self.cols, alpha / density)
 
         def inverse(R: np.ndarray) -> np.ndarray:
             blocks = [RECIPROCAL.project(skew(R[0])), *(SYMMETRIC.project(even(block)) for block in R[1:])]
             return np.stack(blocks) / density
 
         return inverse
+
+    def model(self, W: Any = None) -> ComparedModel:
+        """Scores of all blocks, and the centre of the scale."""
+        return ComparedModel(self.rows, self.compared, W, self.offset)

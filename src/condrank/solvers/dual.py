@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank.objective.edge_loss import LossRoot
+from condrank.objective.losses import QUADRATIC, Loss
 from condrank.objective.relations import Relation
 from condrank.observations.edges import Edges
-from condrank.observations.rows import Rows
+from condrank.problem.sizes import single_precision_pays
 from condrank.products.edge_kernels import EdgeKernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
-from condrank.solvers.krylov import Iterated, Watch
-from condrank.solvers.refinement import pays, refined
-
-LOSSES = ("regression", "ranking")
+from condrank.solvers.krylov import Iterated
+from condrank.solvers.refinement import refined
+from condrank.solvers.system import Watch
 
 
 class DualSystem:
@@ -32,30 +33,26 @@ class DualSystem:
     ----------
     kernel : EdgeKernel
         Any edge kernel, bound to the observed edges.
-    loss : {"regression", "ranking"}
-        Ranking is conditioned on the starting nodes.
+    loss : Loss
+        Regression or ranking, which is conditioned on the starting nodes.
     backend : {"auto", "numba", "numpy"}
         Of the preconditioner's sampled products.
     weights : ndarray of shape (n_pairs,), optional
         Positive weights in the place of those of the edges.
     """
 
-    def __init__(self, kernel: EdgeKernel, loss: str, backend: str = "auto", weights: np.ndarray | None = None):
-        if loss not in LOSSES:
-            raise ValueError(f"the dual solver's loss must be one of {list(LOSSES)}, got {loss!r}")
+    def __init__(self, kernel: EdgeKernel, loss: Loss, backend: str = "auto", weights: np.ndarray | None = None):
+        if loss not in QUADRATIC:
+            raise ValueError(f"the dual solver's loss must be one of {[one.name for one in QUADRATIC]}, got {loss!r}")
         self.kernel, self.loss, self.backend, self.edges = kernel, loss, backend, kernel.edges
-        self.weights = self.edges.weights if weights is None else weights
-        self._root, self._rows = np.sqrt(self.weights), Rows(self.edges.indptr)
-        # 1/√Σm of each row: R = √M (I - s sᵀ) with s = √m/√Σm within the row.
-        self.row_unit = np.zeros(self.edges.shape[0])
-        self.row_unit[self._rows.filled] = 1 / np.sqrt(self._rows.sums(self.weights.astype(np.float64)))
-        self._unit = self._root * self._rows.spread(self.row_unit[self._rows.filled].astype(self._root.dtype))
+        self.root = LossRoot(loss, self.edges, weights)
+        self.weights = self.root.weights
 
     @classmethod
     def kronecker(
         cls,
         relation: Relation,
-        loss: str,
+        loss: Loss,
         K: np.ndarray,
         G: np.ndarray | None,
         edges: Edges,
@@ -73,31 +70,16 @@ class DualSystem:
 
     def largest(self) -> float:
         """About the largest eigenvalue of K̄ with the weights, which kernels without negative values have near 1."""
-        return float(np.linalg.norm(self._root * self.kernel.product(self._root)) / np.linalg.norm(self._root))
-
-    def root(self, c: np.ndarray) -> np.ndarray:
-        """R c. O(n_pairs)."""
-        return self._root * self._centred(c)
-
-    def root_transposed(self, f: np.ndarray) -> np.ndarray:
-        """Rᵀ f. O(n_pairs)."""
-        return self._centred(self._root * f)
+        roots = self.root.roots
+        return float(np.linalg.norm(roots * self.kernel.product(roots)) / np.linalg.norm(roots))
 
     def rhs(self, values: np.ndarray | None = None) -> np.ndarray:
         """Rᵀ y; the labels of the edges by default."""
-        return self.root_transposed(self.edges.values if values is None else values)
+        return self.root.transposed(self.edges.values if values is None else values)
 
     def apply(self, c: np.ndarray, alpha: float) -> np.ndarray:
         """(Rᵀ K̄ R + λ I) c: one product with the edge kernel."""
-        return self.root_transposed(self.kernel.product(self.root(c))) + c.dtype.type(alpha) * c
-
-    def _centred(self, c: np.ndarray) -> np.ndarray:
-        """c less its part along s in each row."""
-        if self.loss == "regression":
-            return c
-        along = self._rows.spread(self._rows.sums(self._unit * c))
-        along *= self._unit
-        return np.subtract(c, along, out=along)
+        return self.root.transposed(self.kernel.product(self.root(c))) + c.dtype.type(alpha) * c
 
 
 def solve_dual(
@@ -145,7 +127,7 @@ def solve_dual(
     elif preconditioner is not None:
         raise ValueError(f"preconditioner must be an EdgePreconditioner, 'auto' or None, got {preconditioner!r}")
     single = system.single() if roughly else None
-    if single is not None and not pays(alpha, single.largest()):
+    if single is not None and not single_precision_pays(alpha, single.largest()):
         single = None
     found = refined(
         lambda c: system.apply(c, alpha),

@@ -6,12 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from condrank.models.edge import EdgeModel
 from condrank.nodes.values import KernelValues
+from condrank.objective.losses import QUADRATIC, Loss
 from condrank.observations import Edges
+from condrank.observations.edges import all_edges
+from condrank.problem.coordinates import kernel_values
+from condrank.problem.problem import Problem
 from condrank.products.edge_kernels import edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem, solve_dual
-from condrank.solvers.solution import Iteration, Solution
+from condrank.solvers.dual_cost import dual_flops, dual_peak, refuses_edges
+from condrank.solvers.system import DEFAULTS, Cost, Options, Solution
 
 
 class DualFit:
@@ -21,14 +27,14 @@ class DualFit:
     ----------
     name : str
         Edge kernel: a relation's name (Kronecker) or one of `condrank.products.edge_kernels`.
-    loss : {"regression", "ranking"}
-        Ranking is conditioned on the starting nodes.
+    loss : Loss
+        Regression or ranking, which is conditioned on the starting nodes.
     rows, cols : KernelValues
         Of the conditioning nodes and of the objects; the same object for a single domain.
     edges : Edges
         The observed pairs.
     prior_weight, centre : float
-        As for `condrank.solvers.preconditioned.PrimalSystem`.
+        As for `condrank.solvers.primal.PrimalSystem`.
     rank : int, optional
         Planned number of features of the preconditioner.
     """
@@ -36,7 +42,7 @@ class DualFit:
     def __init__(
         self,
         name: str,
-        loss: str,
+        loss: Loss,
         rows: KernelValues,
         cols: KernelValues,
         edges: Edges,
@@ -46,22 +52,23 @@ class DualFit:
     ):
         edges = edges.astype(rows.K.dtype)
         self.rows, self.cols, self.edges, self.rank = rows, cols, edges, rank
+        self.prior_weight, self.offset = prior_weight, centre
         self.kernel = edge_kernel(name, rows.K, None if cols is rows else cols.K, edges)
         self.system = DualSystem(self.kernel, loss)
         self.labels = edges.values - edges.values.dtype.type(centre)
         if prior_weight:
             self.labels = self.labels - prior_weight * rows.K[edges.sources, edges.indices]
 
-    def solve(self, alpha: float, iteration: Iteration) -> Solution:
-        """Edge coefficients a for one λ > 0."""
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
+        """Edge coefficients a for one λ > 0; ``rhs`` are labels instead of those of the edges."""
         a, found = solve_dual(
             self.system,
             alpha,
-            values=self.labels,
-            tol=max(iteration.tol, 20 * float(np.finfo(self.labels.dtype).eps)),
-            max_iter=iteration.max_iter,
-            start=self._start(iteration.start),
-            watch=iteration.watch,
+            values=self.labels if rhs is None else rhs,
+            tol=max(options.tol, 20 * float(np.finfo(self.labels.dtype).eps)),
+            max_iter=options.max_iter,
+            start=self._start(options.start),
+            watch=options.watch,
             rank=self.rank,
         )
         return Solution(a, found.n_iter, found.converged)
@@ -76,3 +83,40 @@ class DualFit:
             else:
                 start = np.asarray(start[self.edges.sources, self.edges.indices])
         return start / np.sqrt(self.edges.weights)
+
+    def model(self, W: Any = None) -> EdgeModel:
+        """Scores Σ_e a_e k̄(e, (v, v')) + τ k(v, v') + the centre of the scale."""
+        return EdgeModel(self.rows, self.cols, self.kernel, W, self.prior_weight, self.offset)
+
+
+class DualSolver:
+    """Conjugate gradients on the coefficients of the observed edges, for exact kernels and other edge kernels."""
+
+    name = "dual"
+    serves = ("auto", "iterative", "dual")
+    losses = QUADRATIC
+    is_direct, iterates, over_edges = False, True, True
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Spares the eigendecomposition, so that it cannot clip; and is no choice where features are explicit."""
+        return refuses_edges(problem)
+
+    def cost(self, problem: Problem) -> Cost:
+        """A product with the edge kernel for each expected step, and its preconditioner."""
+        return Cost(dual_flops(problem), lambda: dual_peak(problem))
+
+    def reason(self, problem: Problem) -> str:
+        """Of the edge kernel, or of the eigendecomposition that is spared."""
+        kernel = problem.settings.pairwise_kernel
+        if kernel is not None:
+            return f"the {kernel} edge kernel is solved over the edges"
+        density = f"{problem.graph.density:.2%} of the pairs are observed"
+        return f"{density}: iterating over the edges is cheaper than an eigendecomposition"
+
+    def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> DualFit:
+        """Kernel values of the nodes, and the edge kernel at the observed pairs."""
+        settings = problem.settings
+        name = settings.pairwise_kernel or settings.relation.name
+        rows, cols = coordinates or kernel_values(problem)
+        edges, options = all_edges(problem.observed), (settings.prior_weight, settings.centre, rank)
+        return DualFit(name, settings.loss, rows, cols, edges, *options)

@@ -7,26 +7,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from condrank.products.kronecker import AT_EDGES, SINGLE, TIMES, KroneckerEdges, loops_for
-from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker, n_eigenvectors
-from condrank.solvers.expected import Expected, Strengths, dual_steps, moment_steps
-from condrank.solvers.refinement import LONGEST
+from condrank.base.measured import (
+    AT_EDGES_FLOPS_PER_MULTIPLICATION,
+    FIRST_LOOK_EIGENVECTORS,
+    LOOK_LEAST_COST_RATIO,
+    PRECONDITIONER_BUILD_FLOPS_PER_FEATURE,
+    PRECONDITIONER_COST_SHARE,
+    PRECONDITIONER_FREE_FEATURES,
+    PRECONDITIONER_LEAST_EDGES,
+    PRECONDITIONER_QR_FLOPS_PER_ENTRY,
+    PRECONDITIONER_RANKS,
+    PRECONDITIONER_SOLVE_FLOPS_PER_ENTRY,
+    ROUND_MOST_ITERATIONS,
+    SINGLE_TIME_PER_DOUBLE_TIME,
+    STEP_FLOPS,
+    TIMES_FLOPS_PER_MULTIPLICATION,
+)
+from condrank.problem.expected import Expected, Strengths, dual_steps, moment_steps
+from condrank.problem.problem import n_eigenvectors
+from condrank.products.kronecker import KroneckerEdges, loops_for
+from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
-
-# Eigenvectors of the first look, and how many times the full look's cost a plain solve has to be worth it.
-FIRST_LOOK, LOOK = 8, 10
-RANKS = (64, 128, 256, 512, 1024, 2048)
-# Fewest edges worth a thought.
-FEW_EDGES = 500
-# So many features take no memory to speak of.
-FEW_FEATURES = 256
-# Costs in multiplications of a dense matrix product (measured): one of a product with the inverse factor and of an
-# orthogonalisation, an entry of Φ, and the fixed part of any step.
-SOLVE, QR, BUILD, CALL = 15, 10, 250, 1.5e7
-# A wrong estimate must not cost: the preconditioner has to promise this much.
-MARGIN = 0.7
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class RankPlan:
         """Whether that will spare time: not where products are small, nor where long rounds will be cut off."""
         kernel = self.system.kernel
         expected = float(self.iterations[self.ranks.index(self.rank)])
-        return isinstance(kernel, KroneckerEdges) and kernel.cost > CALL and not expected > LONGEST
+        return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and not expected > ROUND_MOST_ITERATIONS
 
     def build(self) -> EdgePreconditioner | None:
         """The preconditioner, or None where none is expected to pay."""
@@ -76,9 +79,9 @@ def plan_preconditioner(
     for: no more are considered, unless they are few.
     """
     kernel, edges = system.kernel, system.edges
-    if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < FEW_EDGES or alpha <= 0:
+    if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < PRECONDITIONER_LEAST_EDGES or alpha <= 0:
         return RankPlan(system, None, alpha, (0,), np.array([np.nan]), np.array([np.nan]), 0)
-    step = kernel.cost + CALL
+    step = kernel.cost + STEP_FLOPS
     n, m = edges.shape
     look = look_cost((n, m), kernel.G is not kernel.K)
     weights = system.weights.astype(np.float64)
@@ -88,14 +91,14 @@ def plan_preconditioner(
     # The best preconditioner leaves ½ log(2/tol) iterations: where it could spare half at most, none is considered.
     few = np.log(2 / tol)
     if iterations[0] > few and iterations[0] * step >= look:
-        spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK)
+        spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
         iterations = np.minimum(iterations, expected_iterations(system, spectrum, alpha, tol, (0,)))
     if iterations[0] <= few or iterations[0] * step < look:
         return RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
-    most = most if rank is None else min(most, max(rank, FEW_FEATURES))
-    ranks = (0, *(t for t in RANKS if t <= most))
+    most = most if rank is None else min(most, max(rank, PRECONDITIONER_FREE_FEATURES))
+    ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= most))
     iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
     k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
     costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
@@ -105,21 +108,23 @@ def plan_preconditioner(
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
     """What plain iterations have to cost before the eigenvectors for a preconditioner are worth computing."""
     (n, m), k = shape, n_eigenvectors(max(shape))
-    return LOOK * (2.0 * k * (n**2 + m**2 * two_domains) + QR * (n + m) * k**2 + CALL)
+    return LOOK_LEAST_COST_RATIO * (
+        2.0 * k * (n**2 + m**2 * two_domains) + PRECONDITIONER_QR_FLOPS_PER_ENTRY * (n + m) * k**2 + STEP_FLOPS
+    )
 
 
 def cheapest_rank(ranks: tuple[int, ...], costs: np.ndarray) -> int:
     """The number of features that costs least; 0 unless that promises enough."""
     best = int(np.argmin(costs))
-    return ranks[best] if costs[best] < MARGIN * costs[0] else 0
+    return ranks[best] if costs[best] < PRECONDITIONER_COST_SHARE * costs[0] else 0
 
 
 def expected_rank(
     shape: tuple[int, int], n_pairs: int, expected: Expected, product: float, tol: float, two_domains: bool, builds: int
 ) -> int:
     """The rank that `plan_preconditioner` will choose, nearly, where the kernels are known from a sample only."""
-    step, plain = product + CALL, float(expected.dual[0])
-    if n_pairs < FEW_EDGES or plain <= np.log(2 / tol) or plain * step < look_cost(shape, two_domains):
+    step, plain = product + STEP_FLOPS, float(expected.dual[0])
+    if n_pairs < PRECONDITIONER_LEAST_EDGES or plain <= np.log(2 / tol) or plain * step < look_cost(shape, two_domains):
         return 0
     k = (n_eigenvectors(shape[0]) + n_eigenvectors(shape[1])) // 2
     costs = rank_costs(shape, n_pairs, k, expected.ranks, expected.dual, step, builds=builds)
@@ -139,11 +144,15 @@ def rank_costs(
     """Cost of a solve with each number of features, made of k eigenvectors; ``step`` is that of a plain iteration."""
     (n, m), t = shape, np.array(ranks, dtype=float)
     loops = loops_for(backend, n_pairs, k)
-    sampled = (TIMES[loops] * n_pairs + min(AT_EDGES[loops] * n_pairs, n * m)) * k
-    apply = (t > 0) * (CALL + sampled + 2.0 * (n + m) * k**2 + SOLVE * t**2)
-    build = (t > 0) * CALL + n_pairs * (t**2 / 4 + BUILD * t) + t**3
+    sampled = (
+        TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_pairs + min(AT_EDGES_FLOPS_PER_MULTIPLICATION[loops] * n_pairs, n * m)
+    ) * k
+    apply = (t > 0) * (STEP_FLOPS + sampled + 2.0 * (n + m) * k**2 + PRECONDITIONER_SOLVE_FLOPS_PER_ENTRY * t**2)
+    build = (t > 0) * STEP_FLOPS + n_pairs * (t**2 / 4 + PRECONDITIONER_BUILD_FLOPS_PER_FEATURE * t) + t**3
     # Many iterations run in double precision.
-    return builds * build + iterations * (step / np.where(iterations > LONGEST, SINGLE, 1.0) + apply)
+    return builds * build + iterations * (
+        step / np.where(iterations > ROUND_MOST_ITERATIONS, SINGLE_TIME_PER_DOUBLE_TIME, 1.0) + apply
+    )
 
 
 def expected_iterations(

@@ -6,10 +6,26 @@ eigenvalues first; preconditioned iterations are for solving a given λ, and hav
 
 from __future__ import annotations
 
-from condrank.solvers.closed_form import ClosedForm
+from typing import Any
+
+import numpy as np
+
+from condrank.objective.losses import QUADRATIC
+from condrank.problem.coordinates import fit_both
+from condrank.problem.problem import Problem
+from condrank.solvers.closed_form import ClosedForm, reduced_bytes
+from condrank.solvers.costs import (
+    has_dense_products,
+    iterated_bytes,
+    iteration_flops,
+    krylov_arrays,
+    peak_with_coordinates,
+    reduction_flops,
+)
+from condrank.solvers.distributed_cost import distributed_cost, distributed_reason
 from condrank.solvers.krylov import krylov
-from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.solution import Iteration, Solution
+from condrank.solvers.primal import PrimalSystem, primal_system
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
 
 
 class EarlyStopping:
@@ -20,23 +36,83 @@ class EarlyStopping:
     system : ClosedForm or PrimalSystem
         Gives the right-hand side and the product: O(r²) an iteration on a complete graph.
     method : {"cg", "bicgstab"}
-        The paper's is BiCGSTAB, which takes two products an iteration.
+        The paper's is BiCGSTAB, which takes two products an options.
     """
 
     def __init__(self, system: ClosedForm | PrimalSystem, method: str):
         self.system, self.method = system, method
         self.rows, self.cols = system.rows, system.cols
 
-    def solve(self, alpha: float, iteration: Iteration) -> Solution:
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """The iterate at which the callback stopped, or the last one."""
         found = krylov(
             lambda W: self.system.apply(W, alpha),
-            self.system.rhs,
+            self.system.rhs if rhs is None else rhs,
             method=self.method,
-            start=iteration.start,
-            tol=iteration.tol,
-            max_iter=iteration.max_iter,
-            watch=iteration.watch,
+            start=options.start,
+            tol=options.tol,
+            max_iter=options.max_iter,
+            watch=options.watch,
         )
         # Running out of iterations is what early stopping is for.
         return Solution(found.x, found.n_iter, True)
+
+    def model(self, W: Any = None) -> Any:
+        """The model of the system."""
+        return self.system.model(W)
+
+
+class EarlyStoppingSolver:
+    """Plain iterations, stopped by the loss on held-out nodes."""
+
+    name = "early_stopping"
+    serves = ("early_stopping",)
+    losses = QUADRATIC
+    is_direct, iterates, over_edges = False, True, False
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Iterates on W, and so with the relation's own kernel."""
+        return ONLY_DUAL if problem.settings.pairwise_kernel is not None else None
+
+    def cost(self, problem: Problem) -> Cost:
+        """As many iterations as are allowed."""
+        if problem.is_distributed:
+            return distributed_cost(problem)
+        s, settings = problem.sizes, problem.settings
+        if reduces(problem):
+            steps = settings.max_iter * 10.0 * s.rows.most * s.cols.most
+            coupled = settings.loss.centres_rows and settings.relation.sign != 0
+            flops = s.flops + reduction_flops(problem) + steps + coupled * s.rows.most**3 / 3
+        else:
+            products = settings.max_iter * (2 if settings.method == "bicgstab" else 1)
+            flops = s.flops + products * iteration_flops(problem, has_dense_products(problem))
+        return Cost(flops, lambda: Peak(peak_with_coordinates(problem, self._bytes(problem))))
+
+    def _bytes(self, problem: Problem) -> int:
+        s = problem.sizes
+        if reduces(problem):
+            own = s.itemsize if s.rows.exact else 8
+            # The right-hand side, the iteration with its best iterate, and a product with one temporary.
+            return max(reduced_bytes(problem), own * s.square * (1 + krylov_arrays(problem) + 2))
+        vectors, dense = 1 + krylov_arrays(problem), has_dense_products(problem)
+        return iterated_bytes(problem, vectors=vectors, dense=dense, single=False)
+
+    def reason(self, problem: Problem) -> str:
+        """The user asked for it."""
+        return distributed_reason(problem) if problem.is_distributed else "as asked for"
+
+    def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> EarlyStopping:
+        """The system of the complete graph where it is complete, of the observed pairs otherwise."""
+        settings, observed = problem.settings, problem.observed
+        rows, cols = coordinates or fit_both(problem)
+        if observed.is_complete and not settings.compared:
+            options = settings.prior_weight, settings.centre
+            system = ClosedForm(settings.relation, settings.loss, rows, cols, observed, *options)
+        else:
+            system = primal_system(problem, rows, cols)
+        return EarlyStopping(system, settings.method)
+
+
+def reduces(problem: Problem) -> bool:
+    """The labels of a complete graph are reduced to r×r sums, over which iterations are cheap."""
+    return problem.is_complete and not problem.settings.compared

@@ -14,30 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from condrank.base.measured import AT_EDGES_FLOPS_PER_MULTIPLICATION, FEATURE_BLOCK_ENTRIES, GRAM_ROUNDING_EPS
 from condrank.objective.relations import Relation
-from condrank.products.kronecker import AT_EDGES, KroneckerEdges, loops_for
+from condrank.problem.problem import n_eigenvectors
+from condrank.products.kronecker import KroneckerEdges, loops_for
 from condrank.products.sampled import SampledProducts
 from condrank.solvers.krylov import Operator
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
 
-# Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes: P⁻¹ costs O(n_pairs) for each.
-LEAST_EIGENVECTORS, MOST_EIGENVECTORS, SHARE_EIGENVECTORS = 8, 600, 0.2
-# Entries of Φ held at a time: 8 MiB in double precision.
-BLOCK = 1 << 20
-# Rounding errors of the Gram matrix, in units of its largest entry and the machine's precision.
-ROUNDING = 4
-
-
-def n_eigenvectors(n: int) -> int:
-    """How many eigenvectors of a kernel of n nodes the features are made of."""
-    return min(n, max(LEAST_EIGENVECTORS, min(MOST_EIGENVECTORS, int(SHARE_EIGENVECTORS * n))))
-
 
 def block_rows(t: int) -> int:
     """Pairs whose t features are held at a time."""
-    return max(2 * t, BLOCK // t)
+    return max(2 * t, FEATURE_BLOCK_ENTRIES // t)
 
 
 def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -130,16 +120,16 @@ class EdgePreconditioner:
         taken = float(weights.mean() * spectrum.strengths[: len(self.p)].sum()) / np.prod(edges.shape)
         expected = max(0.0, trace / max(1, edges.n_pairs) - taken)
         for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
-            self.floor = ROUNDING * float(np.finfo(dtype).eps) * largest
+            self.floor = GRAM_ROUNDING_EPS * float(np.finfo(dtype).eps) * largest
             if dtype == np.float32 and self.floor > alpha + expected:
                 continue
             gram = self._gram(edges.sources, edges.indices, np.sqrt(system.weights), dtype)
             self.tail = max(0.0, trace - float(np.trace(gram))) / max(1, edges.n_pairs)
             if self.floor <= alpha + self.tail:
                 break
-        if system.loss == "ranking":
+        if system.loss.centres_rows:
             # The rows' means: features of row i with Σ m z'(j) / √Σ m in the place of z'(j).
-            means = self.products.times(system.weights, self.Z_objects) * system.row_unit[:, None]
+            means = self.products.times(system.weights, self.Z_objects) * system.root.row_unit[:, None]
             gram -= self._gram(np.arange(len(self.Z)), np.arange(len(self.Z)), None, dtype, means)
         self.gram = gram
 
@@ -191,9 +181,9 @@ class EdgePreconditioner:
         del inner
 
         edges = system.edges
-        dense = AT_EDGES[loops_for(system.backend, edges.n_pairs, self.Z.shape[1])] * edges.n_pairs > np.prod(
-            edges.shape
-        )
+        dense = AT_EDGES_FLOPS_PER_MULTIPLICATION[
+            loops_for(system.backend, edges.n_pairs, self.Z.shape[1])
+        ] * edges.n_pairs > np.prod(edges.shape)
         at = edges.sources * edges.shape[1] + edges.indices if dense else None
 
         def inverse(c: np.ndarray) -> np.ndarray:
@@ -208,7 +198,7 @@ class EdgePreconditioner:
                 f = (self.Z @ M @ self.Z_objects.T).ravel()[at]
             else:
                 f = self.products.at_edges(self.Z @ M, self.Z_objects)
-            return (c - system.root_transposed(f)) / c.dtype.type(mu)
+            return (c - system.root.transposed(f)) / c.dtype.type(mu)
 
         return inverse
 

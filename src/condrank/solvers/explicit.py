@@ -14,16 +14,23 @@ forms and the iterations of this package need r×r arrays: use it to check them,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from condrank.base.blocks import ENTRIES, row_blocks
+from condrank.models.model import Model
 from condrank.nodes import Coordinates
 from condrank.nodes.exact import spectrum
+from condrank.objective.losses import QUADRATIC, Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges, Observations
-from condrank.solvers.solution import Iteration, Solution
+from condrank.observations.edges import all_edges
+from condrank.problem.coordinates import fit_both
+from condrank.problem.problem import Problem
+from condrank.solvers.costs import listed_bytes, peak_with_coordinates
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
 
 MAX_BYTES = 4 * 2**30
 FEATURES = ("auto", "product", "kernel")
@@ -31,7 +38,7 @@ FEATURES = ("auto", "product", "kernel")
 
 def solve_explicit(
     relation: Relation,
-    loss: str,
+    loss: Loss,
     Z: np.ndarray,
     Z_objects: np.ndarray,
     edges: Edges,
@@ -39,6 +46,7 @@ def solve_explicit(
     *,
     features: str = "auto",
     max_bytes: int = MAX_BYTES,
+    rhs: np.ndarray | None = None,
 ) -> np.ndarray:
     """W (r, r') with scores zᵀWz', from a dense system over product features or over edges.
 
@@ -46,8 +54,8 @@ def solve_explicit(
     ----------
     relation : Relation
         Its projection; two domains need the ordinary one.
-    loss : {"regression", "ranking"}
-        Ranking is conditioned on the starting nodes of the edges.
+    loss : Loss
+        Regression or ranking, which is conditioned on the starting nodes of the edges.
     Z, Z_objects : ndarray of shapes (n, r) and (m, r')
         Coordinates of the training nodes and objects; the same for a single domain.
     edges : Edges of shape (n, m)
@@ -59,6 +67,8 @@ def solve_explicit(
         The p×p system of product features, the E×E system of edge kernel values, or the smaller of the two.
     max_bytes : int
         More than this is refused with a ValueError before anything is allocated.
+    rhs : ndarray of shape (r, r'), optional
+        Right-hand side instead of that of the labels; solved over the product features.
 
     Notes
     -----
@@ -68,29 +78,30 @@ def solve_explicit(
         raise ValueError(f"features must be one of {list(FEATURES)}, got {features!r}")
     p, n_pairs = n_product_features(relation, Z.shape[1], Z_objects.shape[1]), edges.n_pairs
     if features == "auto":
-        features = "product" if p <= n_pairs else "kernel"
+        features = "product" if p <= n_pairs or rhs is not None else "kernel"
     needed = explicit_bytes(relation, Z.shape[1], Z_objects.shape[1], n_pairs, features)
     _check_size(needed, p if features == "product" else n_pairs, features, max_bytes)
     examples = _Examples(loss, np.asarray(Z, np.float64), np.asarray(Z_objects, np.float64), edges)
     if features == "kernel":
         a = solve_positive(examples.kernel(relation), examples.y, alpha)
         return relation.project(examples.reduce(a))
-    G, rhs = np.zeros((p, p)), np.zeros(p)
+    G, b = np.zeros((p, p)), np.zeros(p)
     for block, starts, ends in examples.blocks(p):
         Phi = product_features(relation, starts, ends)
         G += Phi.T @ Phi
-        rhs += Phi.T @ examples.y[block]
+        b += Phi.T @ examples.y[block]
         del Phi  # before the next block is made
-    return weight_matrix(relation, solve_positive(G, rhs, alpha), Z.shape[1], Z_objects.shape[1])
+    b = b if rhs is None else product_weights(relation, rhs)
+    return weight_matrix(relation, solve_positive(G, b, alpha), Z.shape[1], Z_objects.shape[1])
 
 
 class ExplicitSystem:
-    """`solve_explicit` as a system; parameters are those of `condrank.solvers.preconditioned.PrimalSystem`."""
+    """`solve_explicit` as a system; parameters are those of `condrank.solvers.primal.PrimalSystem`."""
 
     def __init__(
         self,
         relation: Relation,
-        loss: str,
+        loss: Loss,
         rows: Coordinates,
         cols: Coordinates,
         observations: Observations,
@@ -98,6 +109,7 @@ class ExplicitSystem:
         centre: float = 0.0,
     ):
         self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
+        self.prior_weight, self.offset = prior_weight, centre
         self.Z = rows.training()
         self.Z_objects = self.Z if cols is rows else cols.training()
         self.edges = all_edges(observations, centre)
@@ -105,10 +117,52 @@ class ExplicitSystem:
             similarity = rows.similarity(None, None)[self.edges.sources, self.edges.indices]
             self.edges = self.edges.with_values(self.edges.values - prior_weight * similarity)
 
-    def solve(self, alpha: float, iteration: Iteration | None = None) -> Solution:
-        """W for one λ > 0, by one dense factorisation."""
-        W = solve_explicit(self.relation, self.loss, self.Z, self.Z_objects, self.edges, alpha)
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
+        """W for one λ > 0, by one dense factorisation; with ``rhs``, by one over the product features."""
+        W = solve_explicit(self.relation, self.loss, self.Z, self.Z_objects, self.edges, alpha, rhs=rhs)
         return Solution(W.astype(self.Z.dtype, copy=False))
+
+    def model(self, W: Any = None) -> Model:
+        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale."""
+        return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
+
+
+class ExplicitSolver:
+    """One dense system over product features or over edges: the paper's baseline."""
+
+    name = "explicit"
+    serves = ("explicit",)
+    losses = QUADRATIC
+    is_direct, iterates, over_edges = True, False, False
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Has the relation's own kernel, on one machine."""
+        if problem.settings.pairwise_kernel is not None:
+            return ONLY_DUAL
+        return "compared features are solved iteratively; use solver='auto'" if problem.settings.compared else None
+
+    def cost(self, problem: Problem) -> Cost:
+        """The factorisation of the smaller system."""
+        s = problem.sizes
+        flops = s.flops + float(min(s.rows.most * s.cols.most, s.n_pairs)) ** 3
+
+        def peak() -> Peak:
+            after = listed_bytes(problem)[0]
+            after += explicit_bytes(problem.settings.relation, s.rows.r, s.cols.r, s.n_pairs)
+            after += s.itemsize * s.training + 8 * s.training * (s.itemsize < 8)
+            return Peak(peak_with_coordinates(problem, after))
+
+        return Cost(flops, peak)
+
+    def reason(self, problem: Problem) -> str:
+        """The user asked for it."""
+        return "as asked for"
+
+    def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> ExplicitSystem:
+        """Coordinates, and every observation as an edge."""
+        settings, (rows, cols) = problem.settings, coordinates or fit_both(problem)
+        options = settings.prior_weight, settings.centre
+        return ExplicitSystem(settings.relation, settings.loss, rows, cols, problem.observed, *options)
 
 
 def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, features: str = "auto") -> int:
@@ -120,15 +174,6 @@ def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, fea
     # Kernel values of both ends, or of all four combinations of them; coordinates of both ends of each edge.
     both = 2 * n_pairs * (r + r_objects)
     return 8 * (n_pairs**2 + min(ENTRIES, n_pairs**2) * (3 if relation.sign else 2) + both)
-
-
-def all_edges(relation: Observations, centre: float = 0.0) -> Edges:
-    """Every observation as an edge, its label less ``centre``. O(nm) memory for a complete relation."""
-    if not isinstance(relation, Edges):
-        relation = Edges.from_holes(relation.to_dense())
-    if centre == 0.0:
-        return relation
-    return relation.with_values(relation.values - centre)
 
 
 def n_product_features(relation: Relation, r: int, r_objects: int) -> int:
@@ -162,6 +207,14 @@ def weight_matrix(relation: Relation, weights: np.ndarray, r: int, r_objects: in
     return W
 
 
+def product_weights(relation: Relation, W: np.ndarray) -> np.ndarray:
+    """Weights of shape (p,) of the product features, from W = Π[W]: the way back from `weight_matrix`."""
+    if not relation.sign:
+        return W.ravel()
+    one, other, scale = _basis(relation, len(W))
+    return W[one, other] / np.where(one == other, 2 * scale, scale)
+
+
 def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
     """(G + λI)⁻¹ rhs for a positive semi-definite G, which is overwritten, up to what lies in the null space of G.
 
@@ -182,13 +235,13 @@ def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
 class _Examples:
     """Edges as examples: √m (z, z' - z̄'_v) and √m (y - ȳ_v), the means zero for regression."""
 
-    def __init__(self, loss: str, Z: np.ndarray, Z_objects: np.ndarray, edges: Edges):
+    def __init__(self, loss: Loss, Z: np.ndarray, Z_objects: np.ndarray, edges: Edges):
         self.Z, self.Z_objects = Z, Z_objects
         self.sources, self.targets = edges.sources, edges.indices
         self.root = np.sqrt(edges.weights.astype(np.float64))
         y = edges.values.astype(np.float64)
         self.means = None
-        if loss == "ranking":
+        if loss.centres_rows:
             M = edges.matrix(edges.weights.astype(np.float64))
             total = np.asarray(M.sum(axis=1)).ravel()
             total[total == 0] = 1  # a node without edges

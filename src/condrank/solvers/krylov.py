@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg
 
-from condrank.solvers.solution import Watch
+from condrank.solvers.system import Watch
 
 Operator = Callable[[np.ndarray], np.ndarray]
 

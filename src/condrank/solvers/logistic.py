@@ -8,14 +8,25 @@ as the step deserves. `PrimalLogistic` takes its steps in W, `condrank.solvers.l
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
+from condrank.base.measured import NEWTON_ITERATIONS_PER_ITERATION, NEWTON_STEPS
+from condrank.base.warn import warn
+from condrank.exceptions import RelationWarning
+from condrank.objective.losses import LOGISTIC, REGRESSION
+from condrank.observations.edges import all_edges
+from condrank.problem.coordinates import degree_weights, fit_both
+from condrank.problem.problem import Problem
+from condrank.solvers.compared import ComparedSystem
+from condrank.solvers.costs import CG_ARRAYS, iterated_bytes, iteration_flops, peak_with_coordinates
+from condrank.solvers.iterations import expected
 from condrank.solvers.krylov import krylov
-from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.solution import Iteration, Solution
+from condrank.solvers.primal import PrimalSystem, compared_reason
+from condrank.solvers.system import DEFAULTS, Cost, Options, Peak, Solution
 
 INNER_ITERATIONS = 1000  # of each Newton step
 STALLED = 10  # steps without a smaller gradient after which, in single precision, only rounding is left
@@ -34,18 +45,27 @@ class Newton(ABC):
     def __init__(self, weights: np.ndarray, outcomes: np.ndarray):
         self.weights, self.outcomes = weights, outcomes
 
-    def solve(self, alpha: float, iteration: Iteration) -> Solution:
-        """x for one λ > 0, to a gradient of tol relative to that at x = 0."""
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
+        """x for one λ > 0, to a gradient of tol relative to that at x = 0.
+
+        With ``rhs``, the solution of Newton's linear system at ``options.start``: the inverse of the Hessian there,
+        applied to the right-hand side.
+        """
         m = self.weights
+        if rhs is not None:
+            if options.start is None:
+                raise ValueError("rhs needs options.start: the weights at which the loss is approximated")
+            p = expit(self.values(self.start(options.start)))
+            return Solution(self.direction(m * p * (1 - p), rhs, alpha, options.tol))
         first = self.gradient(m * (self.outcomes - 0.5))
         scale = float(np.linalg.norm(first))
-        x = np.zeros_like(first) if iteration.start is None else self.start(iteration.start)
+        x = np.zeros_like(first) if options.start is None else self.start(options.start)
         if scale == 0:
             return Solution(np.zeros_like(x), 0, True)
-        f = np.zeros_like(m) if iteration.start is None else self.values(x)
-        tol = max(iteration.tol, 50 * float(np.finfo(x.dtype).eps))
+        f = np.zeros_like(m) if options.start is None else self.values(x)
+        tol = max(options.tol, 50 * float(np.finfo(x.dtype).eps))
         smallest, since = np.inf, 0
-        for step in range(1, iteration.max_iter + 1):
+        for step in range(1, options.max_iter + 1):
             p = expit(f)
             gradient = self.gradient(m * (self.outcomes - p)) - alpha * x
             size = float(np.linalg.norm(gradient)) / scale
@@ -56,9 +76,9 @@ class Newton(ABC):
                 return Solution(x, step - 1, False)
             direction = self.direction(m * p * (1 - p), gradient, alpha, min(LOOSEST, size))
             x, f = self._search(x, f, direction, alpha)
-            if iteration.watch is not None and iteration.watch(step, x):
+            if options.watch is not None and options.watch(step, x):
                 return Solution(x, step, False)
-        return Solution(x, iteration.max_iter, False)
+        return Solution(x, options.max_iter, False)
 
     @abstractmethod
     def values(self, x: np.ndarray) -> np.ndarray:
@@ -133,7 +153,72 @@ class PrimalLogistic(Newton):
         return krylov(
             lambda W: system.reduce(weights * system.values(W)) + alpha * W,
             gradient,
-            precondition=system.preconditioner("regression", alpha, density),
+            precondition=system.preconditioner(REGRESSION, alpha, density),
             tol=tol,
             max_iter=INNER_ITERATIONS,
         ).x
+
+    def model(self, W: Any = None) -> Any:
+        """Log-odds as scores: they have no centre to add."""
+        return replace(self.system.model(W), logistic=True)
+
+
+class NewtonSolver:
+    """Newton's method on W for the logistic loss."""
+
+    name = "newton"
+    serves = ("auto", "iterative", "primal")
+    losses = (LOGISTIC,)
+    is_direct, iterates, over_edges = False, True, False
+
+    def refuses(self, problem: Problem) -> str | None:
+        """Solves every problem with the logistic loss."""
+        return None
+
+    def cost(self, problem: Problem) -> Cost:
+        """Coordinates, and the inner iterations of all steps."""
+        iterations = NEWTON_ITERATIONS_PER_ITERATION * expected(problem).primal + NEWTON_STEPS
+        flops = problem.sizes.flops + iterations * iteration_flops(problem, dense=False)
+        # The right-hand side, and CG with its preconditioner; W and the gradients at the start and now.
+        vectors = 1 + CG_ARRAYS + 3
+
+        def peak() -> Peak:
+            after = iterated_bytes(problem, vectors=vectors, dense=False, single=False, extra_pairs=5)
+            return Peak(peak_with_coordinates(problem, after))
+
+        return Cost(flops, peak)
+
+    def reason(self, problem: Problem) -> str:
+        """There is no closed form."""
+        return compared_reason(problem) if problem.settings.compared else "the logistic loss has no closed form"
+
+    def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> PrimalLogistic:
+        """Products over the games, with their outcomes as labels."""
+        settings, edges = problem.settings, all_edges(problem.observed)
+        if coordinates is None:
+            one_domain = problem.queries is problem.objects
+            coordinates = fit_both(problem, degree_weights(problem.observed, one_domain))
+        rows, cols = coordinates
+        if settings.compared:
+            system = ComparedSystem(REGRESSION, rows, edges, settings.compared, settings.centre, dense=False)
+        else:
+            options = 0.0, settings.centre
+            system = PrimalSystem(settings.relation, REGRESSION, rows, cols, edges, *options, dense=False)
+        return PrimalLogistic(system, outcomes(edges.values, settings.centre))
+
+
+def outcomes(labels: np.ndarray, centre: float) -> np.ndarray:
+    """Labels as shares of wins: those on the 0..1 scale as they are, those on the -1..1 scale moved to it."""
+    share = labels if centre == 0.5 else (1 + labels) / 2
+    if share.min(initial=0.0) < 0 or share.max(initial=1.0) > 1:
+        raise ValueError(
+            "loss='logistic' needs outcomes: 1 win, 0 tie, -1 loss, or winning probabilities within 0..1; "
+            f"got labels from {labels.min():.3g} to {labels.max():.3g}"
+        )
+    if centre == 0.0 and labels.min(initial=1.0) == 0 and labels.max(initial=0.0) > 0:
+        warn(
+            "no label is negative, so 0 is read as a tie; if it is a loss, say so with RelationGraph(..., "
+            "probabilities=True)",
+            RelationWarning,
+        )
+    return share

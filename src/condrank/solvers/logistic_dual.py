@@ -14,20 +14,30 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.measured import (
+    NEWTON_ITERATIONS_PER_ITERATION,
+    NEWTON_PRECONDITIONER_BUILDS,
+    NEWTON_STALE_WEIGHTS_SHARE,
+    NEWTON_STEPS,
+    SAMPLE_LEAST_NODES,
+)
+from condrank.models.edge import EdgeModel
 from condrank.nodes.values import KernelValues
+from condrank.objective.losses import LOGISTIC, REGRESSION
 from condrank.objective.relations import RECIPROCAL
 from condrank.observations import Edges
+from condrank.observations.edges import all_edges
+from condrank.problem.coordinates import kernel_values
+from condrank.problem.problem import Problem
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem
+from condrank.solvers.dual_cost import dual_flops, dual_peak, refuses_edges
 from condrank.solvers.dual_plan import RankPlan, plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.krylov import Operator, krylov
-from condrank.solvers.logistic import INNER_ITERATIONS, Newton
-from condrank.solvers.solution import Iteration, Solution
+from condrank.solvers.logistic import INNER_ITERATIONS, Newton, outcomes
+from condrank.solvers.system import DEFAULTS, Cost, Options, Solution
 
-# The preconditioner is made anew for weights that differ from its own by more than this share, which happens about
-# so many times.
-STALE, BUILDS = 0.1, 4
 # Inner residuals that single precision reaches.
 SINGLE = 1e-4
 
@@ -43,10 +53,13 @@ class DualLogistic(Newton):
         Games, the labels being outcomes: 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
     rank : int, optional
         Planned number of features of the preconditioner.
+    centre : float
+        Of the relation's scale, for the model.
     """
 
-    def __init__(self, rows: KernelValues, edges: Edges, rank: int | None = None):
+    def __init__(self, rows: KernelValues, edges: Edges, rank: int | None = None, centre: float = 0.0):
         self.rows = self.cols = rows
+        self.offset = centre
         self._planned = rank
         self.edges = one_way(edges).astype(rows.K.dtype)
         super().__init__(self.edges.weights, self.edges.values)
@@ -56,16 +69,20 @@ class DualLogistic(Newton):
         self._rank: RankPlan | None = None
         self._preconditioner: EdgePreconditioner | None = None
 
-    def solve(self, alpha: float, iteration: Iteration) -> Solution:
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """Edge coefficients a for one λ > 0."""
         self._rank = self._preconditioner = None
-        self._inner, self._tol = self.kernel, max(iteration.tol, SINGLE**2)
+        self._inner, self._tol = self.kernel, max(options.tol, SINGLE**2)
         # The trace bounds the largest eigenvalue: where λ is above its rounding error, single precision will do.
         trace = 0.25 * float(self.weights @ self.kernel.diagonal())
         if alpha > 10 * float(np.finfo(np.float32).eps) * trace:
             self._single = self._single or self.kernel.astype(np.dtype(np.float32))
             self._inner = self._single
-        return super().solve(alpha, iteration)
+        return super().solve(alpha, options, rhs)
+
+    def model(self, W: Any = None) -> EdgeModel:
+        """Log-odds as scores: they have no centre to add."""
+        return EdgeModel(self.rows, self.cols, self.kernel, W, offset=self.offset, logistic=True)
 
     def values(self, x: np.ndarray) -> np.ndarray:
         """K̄a."""
@@ -89,7 +106,7 @@ class DualLogistic(Newton):
         """Conjugate gradients on the system above, with the low-rank preconditioner."""
         dtype = self._inner.K.dtype
         weights = np.maximum(weights, np.finfo(np.float32).tiny).astype(dtype)
-        system = DualSystem(self._inner, "regression", weights=weights)
+        system = DualSystem(self._inner, REGRESSION, weights=weights)
         rhs = gradient / np.sqrt(weights)
         size = float(np.linalg.norm(rhs))
         found = krylov(
@@ -104,13 +121,45 @@ class DualLogistic(Newton):
     def _precondition(self, system: DualSystem, alpha: float) -> Operator | None:
         """P⁻¹ of the last step where the weights are nearly the same, else a new one; None where none pays."""
         if self._rank is None:
-            self._rank = plan_preconditioner(system, alpha, self._tol, BUILDS, self._planned)
+            self._rank = plan_preconditioner(system, alpha, self._tol, NEWTON_PRECONDITIONER_BUILDS, self._planned)
         if self._rank.spectrum is None or not self._rank.rank:
             return None
         last = self._preconditioner
-        if last is None or differ(last.system.weights, system.weights) > STALE:
+        if last is None or differ(last.system.weights, system.weights) > NEWTON_STALE_WEIGHTS_SHARE:
             self._preconditioner = last = EdgePreconditioner(system, self._rank.spectrum, self._rank.rank, alpha)
         return last.at(alpha)
+
+
+class DualNewtonSolver:
+    """Newton's method over the games, for the logistic loss with exact kernels."""
+
+    name = "dual_newton"
+    serves = ("auto", "iterative", "dual")
+    losses = (LOGISTIC,)
+    is_direct, iterates, over_edges = False, True, True
+
+    def refuses(self, problem: Problem) -> str | None:
+        """As the dual solver does; and a small fit, which has nothing to win."""
+        if problem.settings.solver != "dual" and problem.sizes.shape[0] < SAMPLE_LEAST_NODES:
+            return "a small logistic fit is solved on W"
+        return refuses_edges(problem)
+
+    def cost(self, problem: Problem) -> Cost:
+        """Products with the edge kernel in single precision, but for one in each step."""
+        scale, steps = NEWTON_ITERATIONS_PER_ITERATION / 2, NEWTON_STEPS
+        flops = dual_flops(problem, scale, steps)
+        builds = NEWTON_PRECONDITIONER_BUILDS
+        return Cost(flops, lambda: dual_peak(problem, newton=True, builds=builds, least_tol=SINGLE**2))
+
+    def reason(self, problem: Problem) -> str:
+        """There is no closed form."""
+        return "the logistic loss has no closed form: steps over the edges"
+
+    def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> DualLogistic:
+        """Kernel values of the nodes, and the games with their outcomes."""
+        rows, _ = coordinates or kernel_values(problem)
+        edges, centre = all_edges(problem.observed), problem.settings.centre
+        return DualLogistic(rows, edges.with_values(outcomes(edges.values, centre)), rank, centre)
 
 
 def one_way(edges: Edges) -> Edges:

@@ -9,22 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank.base.measured import LOST_ROUND_RESIDUAL_SHARE, ROUND_MOST_ITERATIONS, ROUND_RELATIVE_RESIDUAL
 from condrank.solvers.krylov import Iterated, Operator, krylov
-from condrank.solvers.solution import Watch
-
-# Relative residual to which a round goes: about what single precision reaches.
-ROUND = 1e-6
-# A round that does not bring the residual below this share of the last one was lost to rounding errors.
-LOST = 0.1
-# Iterations after which a round is looked at, so that one that stagnates in rounding errors does not go on for long.
-LONGEST = 300
-# λ below this many rounding errors of the largest eigenvalue drowns in them (docs/decisions.md).
-DROWNED = 2 * float(np.finfo(np.float32).eps)
-
-
-def pays(alpha: float, largest: float) -> bool:
-    """Whether single precision can tell λ apart from nothing, beside a largest eigenvalue."""
-    return alpha > DROWNED * largest
+from condrank.solvers.system import Watch
 
 
 def refined(
@@ -64,8 +51,8 @@ def refined(
                 lambda step: rough(step.astype(np.float32)).astype(step.dtype),
                 residual,
                 precondition=precondition,
-                tol=max(ROUND, 0.9 * goal / scale),
-                max_iter=min(max_iter - count, LONGEST),
+                tol=max(ROUND_RELATIVE_RESIDUAL, 0.9 * goal / scale),
+                max_iter=min(max_iter - count, ROUND_MOST_ITERATIONS),
                 watch=seen,
             )
             candidate = x + scale * found.x
@@ -73,7 +60,8 @@ def refined(
             size = float(np.linalg.norm(residual))
         count += found.n_iter
         del found
-        if not size <= max(LOST * scale, goal) and not stopped and count < max_iter:  # NaN is lost as well
+        lost = not size <= max(LOST_ROUND_RESIDUAL_SHARE * scale, goal)  # NaN is lost as well
+        if lost and not stopped and count < max_iter:
             rest = krylov(
                 apply,
                 rhs,

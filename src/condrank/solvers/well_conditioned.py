@@ -8,8 +8,7 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, cg
 
-# Up to this size a Cholesky factor costs less than the calls of an iteration.
-FACTORED = 400
+from condrank.base.measured import CHOLESKY_MOST_ROWS
 
 
 class WellConditioned:
@@ -27,7 +26,7 @@ class WellConditioned:
     def __init__(self, T: np.ndarray):
         self.T, self.diagonal = T, T.diagonal().copy()
         self.factor: tuple[np.ndarray, bool] | None = None
-        if len(T) <= FACTORED:
+        if len(T) <= CHOLESKY_MOST_ROWS:
             self._factorise()
 
     def solve(self, f: np.ndarray) -> np.ndarray:

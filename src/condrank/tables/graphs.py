@@ -88,7 +88,7 @@ def read_graph(
         probabilities = False
     shape = (len(first), len(second))
     relation = Edges(listed.sources, listed.targets, listed.values, listed.weights, shape)
-    return RelationGraph._of(first, second, relation, probabilities)
+    return RelationGraph.of_parts(first, second, relation, probabilities)
 
 
 def from_frame(nodes: Any, edges: Any, **options: Any) -> RelationGraph:
@@ -128,11 +128,11 @@ def from_networkx(G: Any, features: Any = None, value: str | None = "weight") ->
         listed = listed.both_ways(0.0, 1)
     shape = (len(nodes), len(nodes))
     if value is not None:
-        return _plain(RelationGraph._of(nodes, nodes, Edges(*_fields(listed), shape), None))
+        return _plain(RelationGraph.of_parts(nodes, nodes, Edges(*_fields(listed), shape), None))
     links = sparse.csr_array((listed.values, (listed.sources, listed.targets)), shape=shape)
     links.sum_duplicates()
     links.data[:] = 1.0
-    return _plain(RelationGraph._of(nodes, nodes, Complete(links), None))
+    return _plain(RelationGraph.of_parts(nodes, nodes, Complete(links), None))
 
 
 def _fields(listed: EdgeList) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
@@ -221,7 +221,7 @@ def _plain(graph: RelationGraph) -> RelationGraph:
         return graph
     first = Nodes(tables[0].to_numpy(), None, graph.nodes.ids)
     second = Nodes(tables[1].to_numpy(), None, graph.objects.ids) if graph.is_two_domain else first
-    return RelationGraph._of(first, second, graph.relation, graph.probabilities)
+    return RelationGraph.of_parts(first, second, graph.relation, graph.probabilities)
 
 
 def as_graph_of_tables(method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:

@@ -16,8 +16,8 @@ from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
 from condrank.nodes import Nodes
-from condrank.rankers.base import Ranker
-from condrank.rankers.conditional import ConditionalRanker
+from condrank.rankers.base import Ranker, fitted_of, score_pairs
+from condrank.rankers.conditional import ConditionalRanker, strengths_of
 from condrank.rankers.ranking import Ranking, rank_objects, without_self
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
@@ -121,7 +121,7 @@ class TableRanker(BaseEstimator):
         if exclude_self and query_ids is not None and self._queries is self._objects:
             itself = names.places(query_ids)
         excludes = bool((itself >= 0).any())
-        ranked = rank_objects(self.ranker_._fitted(), first, second, top + excludes, Nodes(names.ids[:, None]))
+        ranked = rank_objects(fitted_of(self.ranker_).model, first, second, top + excludes, Nodes(names.ids[:, None]))
         indices, scores = ranked.indices, ranked.scores
         if excludes:
             indices, scores = without_self(itself, indices, scores, min(top, len(names) - 1))
@@ -134,7 +134,7 @@ class TableRanker(BaseEstimator):
             return self.ranker_.predict(self.encode(queries), objects)
         first, _ = self._queries.read(queries, "queries")
         second, names = self._read_objects(objects)
-        blocks = [scores for _, scores in self.ranker_._fitted().blocks(first, second)]
+        blocks = [scores for _, scores in fitted_of(self.ranker_).model.blocks(first, second)]
         return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
 
     @available_if(lambda self: getattr(self.ranker, "loss", None) == "logistic")
@@ -142,20 +142,20 @@ class TableRanker(BaseEstimator):
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only."""
         check_is_fitted(self, "ranker_")
         first, _ = self._queries.read(queries, "queries")
-        return self.ranker_._fitted().probabilities(first, self._read_objects(objects)[0])
+        return fitted_of(self.ranker_).model.probabilities(first, self._read_objects(objects)[0])
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, of ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
         check_is_fitted(self, "ranker_")
         pairs = self._queries.read(queries, "queries")[0], self._objects.read(objects, "objects")[0]
-        return self.ranker_._of_pairs(*pairs)
+        return score_pairs(self.ranker_, *pairs)
 
     def strengths(self, nodes: Any) -> np.ndarray:
         """Strength of nodes, given as for `rank`; of a reciprocal relation learned with ``constant=True``."""
         check_is_fitted(self, "ranker_")
         if not hasattr(self.ranker_, "strengths"):
             raise ValueError(f"strengths needs a ConditionalRanker, got {type(self.ranker_).__name__}")
-        return self.ranker_._strengths(self._queries.read(nodes, "nodes")[0])
+        return strengths_of(self.ranker_, self._queries.read(nodes, "nodes")[0])
 
     def score(self, nodes: Any, edges: Any = None, **options: Any) -> float:
         """1 - rank loss, pooled over conditioning nodes, on a graph or tables as for `fit`."""
@@ -289,7 +289,8 @@ class TableRanker(BaseEstimator):
                 known.append(known[0])
                 continue
             if is_kernel:
-                rows, cols = self.ranker_._model.rows.nodes, self.ranker_._model.cols.nodes
+                model = fitted_of(self.ranker_).model
+                rows, cols = model.rows.nodes, model.cols.nodes
                 nodes = rows if (side == 0) == (self.ranker_.rank_by == "outgoing") else cols
             table = raw.rows if isinstance(raw.base, Table) else None
             encoder = (self.encoder_, self.object_encoder_)[side]
@@ -304,7 +305,7 @@ class TableRanker(BaseEstimator):
         """Objects to score, None for those that the model was trained on, and their ids."""
         known = self._objects
         if objects is None:
-            return (None if len(self.ranker_._objects) == len(known.nodes) else known.nodes), known.names
+            return (None if len(fitted_of(self.ranker_).objects) == len(known.nodes) else known.nodes), known.names
         nodes, ids = known.read(objects, "objects")
         return nodes, Ids(np.arange(len(nodes)) if ids is None else ids)
 

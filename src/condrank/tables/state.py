@@ -11,8 +11,9 @@ from condrank.graph.transformer import NodeTransformer
 from condrank.nodes import Nodes
 from condrank.persistence.layout import model_file, read_file, write_file
 from condrank.persistence.restoring import Held, ids_from
-from condrank.persistence.saving import Saved, refuse_index, restored_ranker, whole
-from condrank.persistence.state import ids_to, put, to_state
+from condrank.persistence.state import ids_to, put
+from condrank.rankers.base import fitted_of
+from condrank.rankers.saving import Saved, refuse_index, whole
 from condrank.tables.encoder import TableEncoder
 from condrank.tables.known import KnownNodes
 
@@ -26,8 +27,8 @@ def save(ranker: Any, path: Any, columns: bool) -> None:
     fitted = ranker.ranker_
     if not isinstance(fitted, Saved):
         raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
-    manifest, arrays = to_state(fitted, fitted._saved_params())
-    model = ranker.ranker_._fitted()
+    manifest, arrays = fitted.to_state()
+    model = fitted_of(ranker.ranker_).model
     known = (ranker._queries, ranker._objects)
     sides = known[: 1 if known[0] is known[1] else 2]
     held = (model.rows.nodes, model.cols.nodes)
@@ -44,8 +45,8 @@ def load(cls: Any, path: Any, mmap: bool) -> Any:
         refuse_index(manifest)
         parts = manifest.pop("tables", {})
         own = {name: arrays.pop(name) for name in [*arrays] if name.startswith(PREFIX)}
-        ranker = restored_ranker(manifest, arrays, mmap)
-        model, held = ranker._model, Held(own, mmap)
+        ranker = Saved.from_state(manifest, arrays, mmap)
+        model, held = fitted_of(ranker).model, Held(own, mmap)
         sides = SIDES if model.cols is not model.rows else SIDES[:1]
         if parts and set(parts) != set(sides):
             raise ValueError(f"its tables must be those of {list(sides)}, got {sorted(parts)}")

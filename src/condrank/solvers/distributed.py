@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from dask.delayed import Delayed, delayed
+from dask.sizeof import sizeof
 
-from condrank.distributed.cluster import persist, preferably_at, shared, total
+from condrank.base.measured import NUMBA_LEAST_MULTIPLICATIONS
+from condrank.distributed.cluster import one_thread, persist, preferably_at, shared, total
 from condrank.distributed.edges import DistributedEdges
-from condrank.distributed.partition import product, right_hand_side, system_of, wanted
-from condrank.distributed.rows import DistributedFeatures, blocks_of, bounds_of
-from condrank.objective.relations import Relation
-from condrank.products.sampled import NUMBA_WORK
+from condrank.distributed.partition import EdgePartition, wanted
+from condrank.distributed.rows import DistributedFeatures, block_features, blocks_of, bounds_of
+from condrank.nodes.feature_maps import FeatureMap
+from condrank.objective.losses import Loss
+from condrank.objective.relations import ORDINARY, Relation
 from condrank.solvers.krylov import krylov
-from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.solution import Iteration, Solution
+from condrank.solvers.primal import PrimalSystem
+from condrank.solvers.system import DEFAULTS, Options, Solution
 
 
 class DistributedSystem(PrimalSystem):
@@ -35,7 +41,7 @@ class DistributedSystem(PrimalSystem):
     def __init__(
         self,
         relation: Relation,
-        loss: str,
+        loss: Loss,
         rows: DistributedFeatures,
         cols: DistributedFeatures,
         edges: DistributedEdges,
@@ -43,10 +49,11 @@ class DistributedSystem(PrimalSystem):
         centre: float = 0.0,
     ):
         self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
+        self.prior_weight, self.offset = prior_weight, centre
         n, m = edges.shape
         self.density = edges.facts.weight / (n * m)
-        # A partition may be too small to be worth compiled loops by itself, but is multiplied in every iteration.
-        backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_WORK else "auto"
+        # A partition may be too small to be worth compiled loops by itself, but is multiplied in every options.
+        backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_LEAST_MULTIPLICATIONS else "auto"
         maps, options = shared((rows.features, cols.features)), (loss, prior_weight, centre, backend)
         blocks = [list(zip(bounds_of(X), blocks_of(X), strict=True)) for X in (rows.nodes.rows, cols.nodes.rows)]
         tasks = []
@@ -74,17 +81,17 @@ class DistributedSystem(PrimalSystem):
         out += alpha * W
         return out
 
-    def solve(self, alpha: float, iteration: Iteration) -> Solution:
-        """W for one λ > 0, to a relative residual of the iteration's tolerance. CG runs on the client, in double."""
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
+        """W for one λ > 0, to a relative residual of the tolerance. CG runs on the client, in double."""
         dtype = self.rows.nodes.dtype
         found = krylov(
             lambda W: self.apply(W, alpha),
-            self.rhs,
+            self.rhs if rhs is None else rhs,
             precondition=self.preconditioner(self.loss, alpha, self.density),
-            start=None if iteration.start is None else iteration.start.astype(np.float64),
-            tol=max(iteration.tol, 20 * float(np.finfo(dtype).eps)),
-            max_iter=iteration.max_iter,
-            watch=iteration.watch,
+            start=None if options.start is None else options.start.astype(np.float64),
+            tol=max(options.tol, 20 * float(np.finfo(dtype).eps)),
+            max_iter=options.max_iter,
+            watch=options.watch,
         )
         return Solution(found.x.astype(dtype, copy=False), found.n_iter, found.converged)
 
@@ -100,3 +107,63 @@ def _picked(
         for (start, stop), X in blocks
         if start < run[1] and run[0] < stop
     ]
+
+
+@sizeof.register(PrimalSystem)
+def system_size(system: PrimalSystem) -> int:
+    """Bytes of a partition's edges and of the features of their nodes."""
+    return system.edges.nbytes + system.weights.nbytes + system.Z.nbytes + system.Z_objects.nbytes
+
+
+class GivenRows:
+    """Coordinates that are at hand, for a `PrimalSystem` over them."""
+
+    def __init__(self, Z: np.ndarray):
+        self.Z = Z
+
+    def training(self) -> np.ndarray:
+        """Z, (n, r)."""
+        return self.Z
+
+
+def system_of(
+    partition: EdgePartition,
+    rows: Sequence[np.ndarray],
+    cols: Sequence[np.ndarray],
+    maps: tuple[FeatureMap, FeatureMap],
+    constant: bool,
+    options: tuple[Loss, float, float, str],
+) -> PrimalSystem:
+    """The partition's share of the system, over features before their rotation.
+
+    Parameters
+    ----------
+    partition : EdgePartition
+        Its edges.
+    rows, cols : list of ndarray
+        Node data of its rows and of its columns, in pieces.
+    maps : (FeatureMap, FeatureMap)
+        Features of both.
+    constant : bool
+        Append a constant feature.
+    options : (Loss, float, float, str)
+        Loss, weight of the prior, centre of the labels, and loops of the products.
+    """
+    loss, prior_weight, centre, backend = options
+    left: Any = GivenRows(block_features(np.concatenate(rows), maps[0], constant))
+    right: Any = GivenRows(block_features(np.concatenate(cols), maps[1], constant))
+    with one_thread():
+        system = PrimalSystem(ORDINARY, loss, left, right, partition.edges, prior_weight, centre)
+    system.products.backend = backend
+    return system
+
+
+def right_hand_side(system: PrimalSystem) -> np.ndarray:
+    """Φᵀ L(Y) Φ' over the partition's edges."""
+    return system.rhs.astype(np.float64, copy=False)
+
+
+def product(system: PrimalSystem, W: np.ndarray) -> np.ndarray:
+    """Φᵀ L(Φ W Φ'ᵀ) Φ' over the partition's edges."""
+    with one_thread():
+        return system.apply(W, 0.0).astype(np.float64, copy=False)

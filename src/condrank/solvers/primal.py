@@ -13,22 +13,29 @@ precision, and their solution is refined to double.
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, row_blocks
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS, REFINED_TIME_PER_DOUBLE_TIME
+from condrank.models.model import Model
 from condrank.nodes import Coordinates, ExactKernel
+from condrank.objective.edge_loss import EdgeLoss
+from condrank.objective.losses import QUADRATIC, Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges
-from condrank.observations.rows import Rows
+from condrank.observations.edges import all_edges
+from condrank.problem.coordinates import degree_weights, fit_both
+from condrank.problem.problem import Problem
+from condrank.problem.sizes import single_precision_pays
 from condrank.products.sampled import SampledProducts
-from condrank.solvers.closed_form import CompleteInverse
+from condrank.solvers.complete_inverse import CompleteInverse
+from condrank.solvers.costs import CG_ARRAYS, has_dense_products, iterated_bytes, iteration_flops, peak_with_coordinates
+from condrank.solvers.distributed_cost import distributed_cost, distributed_reason
+from condrank.solvers.iterations import expected
 from condrank.solvers.krylov import Operator
-from condrank.solvers.refinement import pays, refined
-from condrank.solvers.solution import Iteration, Solution
-
-# Share of observed pairs from which on dense products are faster than sampled ones (benchmarks/products.py).
-DENSE_FROM = 0.065
+from condrank.solvers.refinement import refined
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
 
 
 class PrimalSystem:
@@ -55,7 +62,7 @@ class PrimalSystem:
     def __init__(
         self,
         relation: Relation,
-        loss: str,
+        loss: Loss,
         rows: Coordinates,
         cols: Coordinates,
         edges: Edges,
@@ -64,9 +71,10 @@ class PrimalSystem:
         dense: bool | None = None,
     ):
         self.relation, self.loss, self.rows, self.cols, self.edges = relation, loss, rows, cols, edges
+        self.prior_weight, self.offset = prior_weight, centre
         n, m = edges.shape
         self.density = float(edges.weights.sum(dtype=np.float64) / (n * m))
-        self.dense = edges.n_pairs >= DENSE_FROM * n * m if dense is None else dense
+        self.dense = edges.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * n * m if dense is None else dense
         # LAPACK's eigenvectors come by columns; sampled products read rows, and would copy them each time.
         order = "K" if self.dense else "C"
         self.Z = np.asarray(rows.training(), order=order)
@@ -107,25 +115,25 @@ class PrimalSystem:
         out += alpha * W
         return out
 
-    def preconditioner(self, loss: str, alpha: float, density: float) -> Operator:
+    def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:
         """The inverse, were every pair observed with weight ``density``."""
         inverse = CompleteInverse(self.relation, loss, self.rows, self.cols, alpha / density)
         # Rounding errors outside of the relation's space would grow from one iteration to the next.
         return lambda R: self.relation.project(inverse(R)) / density
 
-    def solve(self, alpha: float, iteration: Iteration) -> Solution:
-        """W for one λ > 0, to a relative residual of the iteration's tolerance."""
+    def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
+        """W for one λ > 0, to a relative residual of the tolerance."""
         largest = float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]) * self.density
-        single = None if self.Z.dtype == np.float32 or not pays(alpha, largest) else self.single()
+        single = None if self.Z.dtype == np.float32 or not single_precision_pays(alpha, largest) else self.single()
         found = refined(
             lambda W: self.apply(W, alpha),
             None if single is None else lambda W: single.apply(W, alpha),
-            self.rhs,
+            self.rhs if rhs is None else rhs,
             precondition=self.preconditioner(self.loss, alpha, self.density),
-            start=iteration.start,
-            tol=max(iteration.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
-            max_iter=iteration.max_iter,
-            watch=iteration.watch,
+            start=options.start,
+            tol=max(options.tol, 20 * float(np.finfo(self.Z.dtype).eps)),
+            max_iter=options.max_iter,
+            watch=options.watch,
         )
         return Solution(found.x, found.n_iter, found.converged)
 
@@ -138,37 +146,72 @@ class PrimalSystem:
         twin.loss_operator = EdgeLoss(self.loss, self.edges, twin.weights)
         return twin
 
+    def model(self, W: Any = None) -> Any:
+        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale."""
+        return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
 
-class EdgeLoss:
-    """L_Ω: weights, and for the ranking loss each row's weighted mean taken out before."""
 
-    def __init__(self, loss: str, edges: Edges, weights: np.ndarray):
-        self.loss, self.edges, self.weights = loss, edges, weights
-        self.rows = Rows(edges.indptr)
-        self.totals = self.rows.sums(weights)
-        self._mask: np.ndarray | None = None
+class PrimalSolver:
+    """Conjugate gradients on W, preconditioned by the closed form of the complete graph."""
 
-    def __call__(self, entries: np.ndarray) -> np.ndarray:
-        """L_Ω of entries at the observed pairs. O(n_pairs)."""
-        weighted = self.weights * entries
-        if self.loss == "ranking":
-            weighted -= self.weights * self.rows.spread(self.rows.sums(weighted) / self.totals)
-        return weighted
+    name = "primal"
+    serves = ("auto", "iterative", "primal")
+    losses = QUADRATIC
+    is_direct, iterates, over_edges = False, True, False
 
-    def on_all(self, F: np.ndarray) -> np.ndarray:
-        """L_Ω of a dense n×m array, in place: zero where nothing was observed. O(nm)."""
-        totals = np.ones(len(F), dtype=F.dtype)
-        totals[self.rows.filled] = self.totals
-        for block in row_blocks(*F.shape, budget=CACHED):
-            part, mask = F[block], self.mask[block]
-            part *= mask
-            if self.loss == "ranking":
-                part -= mask * (part.sum(axis=1) / totals[block])[:, None]
-        return F
+    def refuses(self, problem: Problem) -> str | None:
+        """Solves every problem but those with another edge kernel."""
+        return ONLY_DUAL if problem.settings.pairwise_kernel is not None else None
 
-    @property
-    def mask(self) -> np.ndarray:
-        """The weights as a dense array, made when first needed."""
-        if self._mask is None:
-            self._mask = np.asarray(self.edges.matrix(self.weights).toarray())
-        return self._mask
+    def cost(self, problem: Problem) -> Cost:
+        """Coordinates, and an iteration for each expected step."""
+        if problem.is_distributed:
+            return distributed_cost(problem)
+        dense = has_dense_products(problem)
+        step = REFINED_TIME_PER_DOUBLE_TIME * iteration_flops(problem, dense)
+        return Cost(problem.sizes.flops + expected(problem).primal * step, lambda: self._peak(problem, dense))
+
+    def _peak(self, problem: Problem, dense: bool) -> Peak:
+        s, settings = problem.sizes, problem.settings
+        single = s.in_single_precision(settings.alpha)
+        after = iterated_bytes(problem, vectors=1 + CG_ARRAYS, dense=dense, single=single)
+        if settings.loss.centres_rows and settings.relation.sign:
+            after += s.itemsize * s.square  # of the preconditioner
+        return Peak(peak_with_coordinates(problem, after))
+
+    def reason(self, problem: Problem) -> str:
+        """Of compared features, partitions or the preconditioner."""
+        if problem.is_distributed:
+            return distributed_reason(problem)
+        if problem.settings.compared:
+            return compared_reason(problem)
+        density = f"{problem.graph.density:.2%} of the pairs are observed"
+        return f"{density}: the closed form of the complete graph preconditions it well"
+
+    def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> PrimalSystem:
+        """Coordinates of uneven degrees, and products over the observed pairs."""
+        if coordinates is None:
+            one_domain = problem.queries is problem.objects
+            coordinates = fit_both(problem, degree_weights(problem.observed, one_domain))
+        return primal_system(problem, *coordinates)
+
+
+def primal_system(problem: Problem, rows: Any, cols: Any) -> PrimalSystem:
+    """The system on W of an incomplete graph: of one machine, of a cluster, or with compared features."""
+    settings, observed = problem.settings, problem.observed
+    if settings.compared:
+        from condrank.solvers.compared import ComparedSystem
+
+        return ComparedSystem(settings.loss, rows, all_edges(observed), settings.compared, settings.centre)
+    options = settings.prior_weight, settings.centre
+    if problem.is_distributed:
+        from condrank.solvers.distributed import DistributedSystem
+
+        return DistributedSystem(settings.relation, settings.loss, rows, cols, observed, *options)
+    return PrimalSystem(settings.relation, settings.loss, rows, cols, all_edges(observed), *options)
+
+
+def compared_reason(problem: Problem) -> str:
+    """Why compared features are solved for on W."""
+    blocks = "a block of weights each beside the first, preconditioned by closed forms of the complete graph"
+    return f"{len(problem.settings.compared)} compared: {blocks}"

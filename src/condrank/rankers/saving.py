@@ -31,17 +31,6 @@ def refuse_index(manifest: dict[str, Any]) -> None:
         raise ValueError("it is that of an index, load it with ObjectIndex.load, whose ranker is index.ranker")
 
 
-def restored_ranker(manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> Any:
-    """A ranker from the manifest and arrays of a file."""
-    from condrank.persistence.restoring import from_state
-    from condrank.rankers.conditional import ConditionalRanker
-
-    ranker = ConditionalRanker(**manifest["params"])
-    with np.errstate(over="ignore", invalid="ignore"):  # told by what is not finite
-        from_state(ranker, manifest, arrays, mmap)
-    return ranker
-
-
 class Saved:
     """What can be saved once it is fitted, and loaded without running code."""
 
@@ -58,9 +47,24 @@ class Saved:
             The file; in a folder (one that exists, or with a trailing slash) ``model.safetensors``. The file has the
             layout of safetensors. Features of the training nodes are part of it, as predictions need them.
         """
+        write_file(path, *self.to_state())
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Manifest of plain values and named arrays, from which `from_state` makes the ranker again."""
         from condrank.persistence.state import to_state
 
-        write_file(path, *to_state(self, self._saved_params()))
+        return to_state(self, self._saved_params())
+
+    @classmethod
+    def from_state(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool = False) -> Any:
+        """The `ConditionalRanker` of a manifest and arrays, which are checked against each other."""
+        from condrank.persistence.restoring import from_state
+        from condrank.rankers.conditional import ConditionalRanker
+
+        ranker = ConditionalRanker(**manifest["params"])
+        with np.errstate(over="ignore", invalid="ignore"):  # reported as what is not finite
+            ranker._keep(from_state(ranker, manifest, arrays, mmap))
+        return ranker
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> Any:
@@ -81,7 +85,7 @@ class Saved:
             refuse_index(manifest)
             if "tables" in manifest:
                 raise ValueError("it is that of a TableRanker, load it with TableRanker.load")
-            return restored_ranker(manifest, arrays, mmap)
+            return cls.from_state(manifest, arrays, mmap)
 
     def _saved_params(self) -> dict[str, Any]:
         """Parameters of the plain ranker that is saved."""

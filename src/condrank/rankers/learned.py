@@ -4,18 +4,45 @@ from __future__ import annotations
 
 import numpy as np
 
+from condrank.fitting.plan import Plan
 from condrank.models.compared import ComparedModel
 from condrank.models.model import Model
-from condrank.rankers.base import Ranker
+from condrank.rankers.base import Ranker, fitted_of
 
 
-class Coefficients(Ranker):
-    """The weights of a fitted model, for the starting and the ending node of an edge whatever is ranked by."""
+class Learned(Ranker):
+    """Fitted attributes: how the fit went, and weights for the starting and the ending node of an edge."""
+
+    @property
+    def alpha_(self) -> float:
+        """λ in use."""
+        return self._state("alpha")
+
+    @property
+    def solver_(self) -> str:
+        """Solver that ran."""
+        return self._state("solver")
+
+    @property
+    def plan_(self) -> Plan:
+        """What was planned."""
+        return self._state("plan")
+
+    @property
+    def n_iter_(self) -> int | None:
+        """Iterations; None for a closed form."""
+        self._state("plan")
+        return self.fitted_.n_iter
+
+    @property
+    def history_(self) -> list[float]:
+        """Validation rank loss after each iteration of early stopping."""
+        return list(self._state("history"))
 
     @property
     def coef_(self) -> np.ndarray:
         """W for coordinates of the starting and of the ending node of an edge."""
-        model = self._fitted()
+        model = fitted_of(self).model
         W = model.W if isinstance(model, Model | ComparedModel) else model.dual()
         W = W[0] if isinstance(model, ComparedModel) else W
         return W if self.rank_by == "outgoing" else W.T
@@ -23,7 +50,7 @@ class Coefficients(Ranker):
     @property
     def compared_coef_(self) -> np.ndarray:
         """W_f of each compared feature, for the starting node's feature minus the ending node's."""
-        model = self._fitted()
+        model = fitted_of(self).model
         if not isinstance(model, ComparedModel):
             raise AttributeError("compared_coef_ is for a ranker with compared features")
         return model.W[1:] if self.rank_by == "outgoing" else -model.W[1:]
@@ -31,8 +58,8 @@ class Coefficients(Ranker):
     @property
     def dual_coef_(self) -> np.ndarray:
         """Dual coefficients of the pairs of training nodes, computed at each access by two matrix products."""
-        model = self._fitted()
-        if not len(self._objects):
+        model = fitted_of(self).model
+        if not len(fitted_of(self).objects):
             raise AttributeError("dual_coef_ is over training nodes, which partial_fit does not keep")
         A = model.dual()
         return A if self.rank_by == "outgoing" else A.T

@@ -15,9 +15,10 @@ from condrank.distributed.cluster import compute, total, worker_threads
 from condrank.distributed.cost import Rates
 from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.rows import DaskArray, DistributedFeatures
-from condrank.distributed.system import DistributedSystem
 from condrank.nodes import NodeKernel, Nodes
+from condrank.objective.losses import RANKING
 from condrank.objective.relations import ORDINARY
+from condrank.solvers.distributed import DistributedSystem
 
 REPEATS, TASKS = 3, 200
 
@@ -46,7 +47,7 @@ def measure_rates(n_nodes: int = 50_000, n_features: int = 32, n_edges: int = 2_
     nodes, kernel = Nodes(X), NodeKernel("linear")
     sums, rows = _least(lambda: DistributedFeatures(kernel, nodes))
     whole, edges = _least(lambda: _partitioned(nodes, columns))
-    gather, system = _least(lambda: DistributedSystem(ORDINARY, "ranking", rows, rows, edges))
+    gather, system = _least(lambda: DistributedSystem(ORDINARY, RANKING, rows, rows, edges))
     fetched = float(sum(compute([delayed(_n_fetched)(one) for one in system.partitions])))
     W = np.random.default_rng(0).standard_normal((len(rows.sigma),) * 2)
     product, _ = _least(lambda: system.apply(W, 1.0))

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from condrank.base.measured import PRIMAL_ITERATIONS_CONDITION_POWER, PRIMAL_ITERATIONS_FACTOR
 from condrank.objective.relations import Relation
 
 # Eigenvalues kept apart, and groups of the others: all products of two are formed.
 APART, POOLED = 24, 40
-# Iterations on W are about this factor times ½ log(2/tol) κ^(this power / 2) (fitted, docs/decisions.md).
-PRIMAL_FACTOR, PRIMAL_POWER = 0.7, 1.25
 
 
 class Strengths(NamedTuple):
@@ -109,7 +108,9 @@ def primal_steps(strengths: Strengths, n_pairs: int, size: int, alpha: float, to
     known = (1 - np.sqrt((1 - density) * taken / n_pairs)).clip(0) ** 2
     smallest = float(np.minimum(known, np.append(1 - s, 1.0)).max())
     condition = float(largest) / smallest
-    return 0.5 * float(np.log(2 / tol)) * PRIMAL_FACTOR * condition ** (PRIMAL_POWER / 2)
+    return (
+        0.5 * float(np.log(2 / tol)) * PRIMAL_ITERATIONS_FACTOR * condition ** (PRIMAL_ITERATIONS_CONDITION_POWER / 2)
+    )
 
 
 @dataclass(frozen=True)

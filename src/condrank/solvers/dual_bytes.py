@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from condrank.base.measured import GATHERED_ENTRIES
+from condrank.problem.problem import n_eigenvectors
 from condrank.problem.settings import Settings
 from condrank.products.kronecker import dense_products, loops_for
-from condrank.products.sampled import GATHER
-from condrank.solvers.edge_preconditioner import block_rows, n_eigenvectors
+from condrank.solvers.edge_preconditioner import block_rows
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class DualTask:
         places = 8 * pairs * full_second + 8 * entries * full_first
         product = 2 * n * m + 2 * E
         if loops == "numpy" and not full_second:
-            product = n * m + 2 * E + 2 * min(GATHER, pairs * max(n, m))
+            product = n * m + 2 * E + 2 * min(GATHERED_ENTRIES, pairs * max(n, m))
         if signed:
             # Place and direction of each edge, pairs, and the entries of both directions with their pair and sign.
             return 16 * E + 8 * pairs + 17 * entries + places, 16 * E + 40 * pairs + 24 * entries, product

@@ -1,0 +1,175 @@
+"""A ranker's parameters, checked against the graph it will learn from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from condrank.base.checks import check_choice, check_count, check_number
+from condrank.graph import RelationGraph
+from condrank.nodes import Approximation, NodeKernel
+from condrank.nodes.approximate import APPROXIMATIONS
+from condrank.nodes.fourier import check_fourier
+from condrank.nodes.landmarks import LANDMARKS
+from condrank.objective.losses import get_loss
+from condrank.objective.relations import ORDINARY, RECIPROCAL, Relation, get_relation
+from condrank.problem.settings import Settings
+from condrank.products.edge_kernels import EDGE_KERNELS
+from condrank.solvers import SOLVERS
+from condrank.solvers.dual_fit import DualSolver
+from condrank.solvers.early_stopping import EarlyStoppingSolver
+from condrank.solvers.krylov import METHODS
+from condrank.solvers.primal import PrimalSolver
+
+RANK_BY = ("outgoing", "incoming")
+#: Values of the parameter ``solver``.
+ASKED = ("auto", *dict.fromkeys(word for solver in SOLVERS.values() for word in solver.serves if word != "auto"))
+
+
+def stops_early(solver: str) -> bool:
+    """Whether the solver regularises by stopping, on a held-out loss."""
+    return solver == EarlyStoppingSolver.name
+
+
+def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Settings:
+    """Check every parameter of a ranker for a graph; a ValueError names the first that does not fit.
+
+    Without ``draw`` the ranker's ``random_state`` is left as it is, for settings that nothing is fitted with.
+    """
+    relation, loss = get_relation(ranker.relation), get_loss(ranker.loss)
+    choices = {
+        "rank_by": RANK_BY,
+        "prior": (None, "similarity"),
+        "solver": ASKED,
+        "pairwise_kernel": (None, *EDGE_KERNELS),
+        "method": tuple(METHODS),
+        "approximation": APPROXIMATIONS,
+        "landmarks": LANDMARKS,
+    }
+    for name, allowed in choices.items():
+        check_choice(name, getattr(ranker, name), allowed)
+    if stops_early(ranker.solver):
+        alpha = check_number("alpha", ranker.alpha, at_least=0.0)
+    else:
+        alpha = check_number("alpha", ranker.alpha, above=0.0)
+    for name in ("gamma", "degree", "coef0"):
+        if getattr(ranker, name) is not None:
+            check_number(name, getattr(ranker, name))
+    params = ranker.kernel_params or {}
+    weights = _check_weights(ranker, graph)
+    kernel = NodeKernel(
+        ranker.kernel, ranker.gamma, ranker.degree, ranker.coef0, params, bool(ranker.constant), weights
+    )
+    if graph.is_two_domain and relation is not ORDINARY:
+        raise ValueError(
+            f"relation={ranker.relation!r} needs conditioning nodes and objects of one domain, but the graph has two; "
+            "use relation='ordinary'"
+        )
+    if not loss.is_quadratic and relation is not RECIPROCAL:
+        raise ValueError(f"loss='logistic' is for relation='reciprocal' (who beats whom), got {ranker.relation!r}")
+    if ranker.pairwise_kernel is not None and (relation is not ORDINARY or not loss.is_quadratic):
+        raise ValueError(
+            f"pairwise_kernel={ranker.pairwise_kernel!r} takes the place of the relation's Kronecker kernel: leave "
+            "relation='ordinary', with loss 'ranking' or 'regression'"
+        )
+    if ranker.pairwise_kernel in ("ranking", "mlpk") and graph.is_two_domain:
+        raise ValueError(f"pairwise_kernel={ranker.pairwise_kernel!r} needs nodes of one domain, but the graph has two")
+    if graph.n_edges == 0:
+        raise ValueError("the graph has no observed edge: there is nothing to learn from")
+    return Settings(
+        relation=relation,
+        loss=loss,
+        alpha=alpha,
+        kernel=kernel,
+        prior_weight=_check_prior(ranker, relation, graph),
+        rank_by=ranker.rank_by,
+        clip=bool(ranker.clip),
+        solver=ranker.solver,
+        pairwise_kernel=ranker.pairwise_kernel,
+        tol=check_number("tol", ranker.tol, at_least=0.0),
+        max_iter=check_count("max_iter", ranker.max_iter),
+        method=ranker.method,
+        centre=graph.centre if relation is RECIPROCAL else 0.0,
+        compared=_check_compared(ranker, relation, graph),
+        approximation=_check_approximation(ranker, kernel, alpha, draw),
+    )
+
+
+def _check_approximation(ranker: Any, kernel: NodeKernel, alpha: float, draw: bool) -> Approximation | None:
+    m = ranker.n_components
+    if m is None:
+        return None
+    if not isinstance(m, str):
+        m = check_count("n_components", m)
+    elif m != "auto":
+        raise ValueError(f"n_components must be None, 'auto' or a whole number of at least 1, got {m!r}")
+    over_edges = ranker.solver == DualSolver.name
+    if over_edges or ranker.pairwise_kernel is not None:
+        what = f"solver={ranker.solver!r}" if over_edges else f"pairwise_kernel={ranker.pairwise_kernel!r}"
+        raise ValueError(f"n_components approximates coordinates, but {what} is solved over the edges without any")
+    if ranker.approximation == "fourier":
+        check_fourier(kernel)
+        if m == "auto":
+            raise ValueError(
+                "n_components='auto' counts eigenvalues, which tells how many landmarks are needed and not how many "
+                "Fourier features; give a number, or use approximation='nystroem'"
+            )
+    if ranker.landmarks == "kmeans" and kernel.is_precomputed:
+        raise ValueError("landmarks='kmeans' needs features, but a precomputed kernel has none; use 'pivoted'")
+    random = check_random_state(ranker.random_state)
+    seed = int(random.randint(2**31 - 1)) if draw else 0
+    return Approximation(m, ranker.approximation, ranker.landmarks, seed, alpha)
+
+
+def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float:
+    if ranker.prior is None:
+        return 0.0
+    if relation is RECIPROCAL:
+        raise ValueError("prior='similarity' is symmetric and cannot be the prior of a reciprocal relation")
+    if graph.is_two_domain:
+        raise ValueError("prior='similarity' needs a single domain: there is no similarity across two")
+    return check_number("prior_weight", ranker.prior_weight)
+
+
+def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | None:
+    if ranker.feature_weights is None:
+        return None
+    if ranker.kernel == "precomputed" or graph.is_two_domain:
+        what = "a precomputed kernel has no features" if ranker.kernel == "precomputed" else "the graph has two domains"
+        raise ValueError(f"feature_weights are for the features of one domain, but {what}")
+    weights, d = _check_array("feature_weights", ranker.feature_weights), graph.n_features_in_
+    if weights.shape != (d,) or weights.dtype.kind not in "fiub":
+        raise ValueError(f"feature_weights must be {d} numbers, one a feature, got shape {weights.shape}")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(f"feature_weights must be finite, not negative and not all zero, got {weights}")
+    return tuple(weights.astype(float).tolist())
+
+
+def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tuple[int, ...]:
+    if ranker.compared is None:
+        return ()
+    if relation is not RECIPROCAL:
+        raise ValueError(
+            "compared features are for relation='reciprocal', where having more turns the sign of a score, "
+            f"got {ranker.relation!r}"
+        )
+    if ranker.kernel == "precomputed":
+        raise ValueError("compared needs features, but a precomputed kernel has none")
+    if ranker.solver not in PrimalSolver.serves and not stops_early(ranker.solver):
+        raise ValueError(f"compared features are solved iteratively in W: use solver='auto', got {ranker.solver!r}")
+    compared, d = _check_array("compared", ranker.compared), graph.n_features_in_
+    if compared.size == 0:
+        return ()
+    whole = compared.ndim == 1 and compared.dtype.kind in "iu"
+    if not whole or compared.min() < 0 or compared.max() >= d or len(np.unique(compared)) < len(compared):
+        raise ValueError(f"compared must be different feature indices within 0..{d - 1}, got {ranker.compared!r}")
+    return tuple(compared.tolist())
+
+
+def _check_array(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values)
+    except ValueError:  # numpy's, of nested sequences of different lengths
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None

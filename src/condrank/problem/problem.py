@@ -1,0 +1,142 @@
+"""What is to be fitted: a graph seen from its conditioning nodes, the settings, and what can be known beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from condrank.base.dask import is_dask
+from condrank.base.measured import (
+    EIGENVECTORS_LEAST,
+    EIGENVECTORS_MOST,
+    EIGENVECTORS_SHARE_OF_NODES,
+    PRECONDITIONER_RANKS,
+    SAMPLE_FOR_MEMORY_LEAST_NODES,
+    SAMPLE_LEAST_NODES,
+)
+from condrank.graph import RelationGraph
+from condrank.graph.relation_graph import Conditioned
+from condrank.nodes import Nodes
+from condrank.nodes.spectrum import KernelSample
+from condrank.observations import Edges, Factored, Observations
+from condrank.problem.expected import Expected, edge_strengths
+from condrank.problem.settings import Settings
+from condrank.problem.side import Side
+from condrank.problem.sizes import Sizes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph and the settings of a fit to it. Everything else is derived, and computed when it is first asked for.
+
+    Attributes
+    ----------
+    graph : RelationGraph
+        Nodes and observed relation.
+    settings : Settings
+        Checked parameters.
+    held_out : float
+        Share of the conditioning nodes that will be held out before the fit; 0 where that has been done.
+    itemsize : int, optional
+        Bytes of a number, to estimate the memory of another precision than that of the data.
+    """
+
+    graph: RelationGraph
+    settings: Settings
+    held_out: float = 0.0
+    itemsize: int | None = None
+
+    @cached_property
+    def conditioned(self) -> Conditioned:
+        """Conditioning nodes, objects and relation: the one place where ``rank_by`` is resolved for a fit."""
+        return self.graph.conditioned(self.settings.rank_by)
+
+    @property
+    def queries(self) -> Nodes:
+        """The conditioning nodes."""
+        return self.conditioned.queries
+
+    @property
+    def objects(self) -> Nodes:
+        """The objects; the same as the conditioning nodes in a single domain."""
+        return self.conditioned.objects
+
+    @property
+    def observed(self) -> Observations:
+        """The relation, with a row for each conditioning node."""
+        return self.conditioned.observed
+
+    @property
+    def is_complete(self) -> bool:
+        """Every pair is observed exactly once, with weight one."""
+        return self.graph.is_complete
+
+    @property
+    def is_distributed(self) -> bool:
+        """The nodes are in Dask collections."""
+        return is_dask(self.graph.nodes.base)
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of weights: one, and one for each compared feature."""
+        return 1 + len(self.settings.compared)
+
+    @cached_property
+    def relative_alpha(self) -> float:
+        """λ for edges of weight one; the logistic loss weighs them by at most ¼."""
+        alpha = self.settings.alpha * (1 if self.settings.loss.is_quadratic else 4)
+        if isinstance(self.observed, Edges) and self.observed.n_pairs:
+            alpha /= float(np.mean(self.observed.weights))
+        return alpha
+
+    @cached_property
+    def samples(self) -> tuple[KernelSample, KernelSample]:
+        """The kernel of some conditioning nodes and of some objects: the one look at the kernel before a fit."""
+        rows = KernelSample(self.settings.kernel, self.queries)
+        return rows, rows if self.objects is self.queries else KernelSample(self.settings.kernel, self.objects)
+
+    @cached_property
+    def sizes(self) -> Sizes:
+        """Sides, pairs and precision. Looks at a sample of the kernel from a thousand nodes on."""
+        graph = self.graph
+        size = self.itemsize or graph.nodes.dtype.itemsize
+        n_factors = self.observed.S.shape[0] if isinstance(self.observed, Factored) else 0
+        left = 1 - self.held_out
+        rows = self._side(0, n_factors, size, round(left * len(self.queries)))
+        cols = self._side(1, n_factors, size, len(self.objects)) if graph.is_two_domain else rows
+        n_pairs = self.observed.n_pairs if isinstance(self.observed, Edges) else graph.n_edges
+        share = left ** (1 if graph.is_two_domain else 2)
+        return Sizes(rows, cols, round(share * n_pairs), size, self.held_out)
+
+    def _side(self, number: int, n_factors: int, size: int, n: int) -> Side:
+        nodes = (self.queries, self.objects)[number]
+        looks = n >= SAMPLE_FOR_MEMORY_LEAST_NODES and not nodes.is_raw
+        return Side.of(nodes, self.settings, self.samples[number] if looks else None, n_factors, size, n)
+
+    @property
+    def can_be_sampled(self) -> bool:
+        """There are enough nodes for a sample of their kernel to say something of the rest."""
+        return min(self.sizes.shape) >= SAMPLE_LEAST_NODES and not self.graph.nodes.is_raw
+
+    @cached_property
+    def expected_by_sizes(self) -> Expected:
+        """Iterations to expect without a look at the kernel."""
+        n, m = self.sizes.shape
+        return Expected.by_sizes(self.sizes.n_pairs, n * m, self.relative_alpha)
+
+    @cached_property
+    def expected_by_sample(self) -> Expected:
+        """Iterations to expect from the eigenvalues of a sample of the nodes."""
+        (n, m), n_pairs = self.sizes.shape, self.sizes.n_pairs
+        sigma, tau = (sample.spectrum() for sample in self.samples)
+        strengths = edge_strengths(self.settings.relation, sigma, tau, (n_eigenvectors(n), n_eigenvectors(m)))
+        ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= n_pairs // 2))
+        tol = max(self.settings.tol, 1e-10)
+        return Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks)
+
+
+def n_eigenvectors(n: int) -> int:
+    """How many eigenvectors of a kernel of n nodes the features of the dual's preconditioner are made of."""
+    return min(n, max(EIGENVECTORS_LEAST, min(EIGENVECTORS_MOST, int(EIGENVECTORS_SHARE_OF_NODES * n))))

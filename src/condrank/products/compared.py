@@ -1,0 +1,26 @@
+"""Compared features of nodes, and the signs of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from condrank.base.blocks import CACHED, row_blocks
+from condrank.base.dense import dense
+from condrank.nodes import Nodes
+
+
+def compared_values(nodes: Nodes, compared: Sequence[int], dtype: Any = None) -> np.ndarray:
+    """The compared features of nodes, (n_compared, n_nodes), in a floating type (by default that of the nodes)."""
+    X = nodes.rows
+    columns = X[:, list(compared)]
+    return np.ascontiguousarray(dense(columns).T, dtype=dtype)
+
+
+def turn_by_signs(F: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """F (n, m) times sign(values_i - others_j), in place; the signs are made a block of rows at a time."""
+    for block in row_blocks(*F.shape, budget=CACHED):
+        F[block] *= np.sign(values[block, None] - others)
+    return F

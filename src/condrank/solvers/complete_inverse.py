@@ -1,0 +1,134 @@
+"""The inverse of a complete graph's system: the closed forms, applied to any right-hand side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.nodes import Coordinates
+from condrank.objective.losses import Loss
+from condrank.objective.relations import Relation
+from condrank.solvers.well_conditioned import WellConditioned
+
+
+class CompleteInverse:
+    """The inverse of W ↦ Π[Zᵀ L(Z W Zᵀ) Z] + λW on a complete graph, for one λ.
+
+    Parameters are those of `ClosedForm`. 1/D is made a block of rows at a time, in the processor's cache, wherever it
+    is needed: that is faster than reading it from memory. Held is one r×r matrix, for symmetric and reciprocal
+    ranking. Applying the inverse costs O(rr').
+    """
+
+    def __init__(self, relation: Relation, loss: Loss, rows: Coordinates, cols: Coordinates, alpha: float):
+        self.relation, self.loss, self.rows, self.cols, self.alpha = relation, loss, rows, cols, alpha
+        self.shape = len(rows.sigma), len(cols.sigma)
+        self.coupled: WellConditioned | None = None
+        if loss.centres_rows:
+            # λ/D lies in (0, 1]: sums over it never cancel, where sums over σσᵀ/D = 1 - λ/D would.
+            self.x = cols.ones / cols.sigma
+            if relation.sign:
+                self.u = np.empty(self.shape[0], dtype=self.x.dtype)
+                self.coupled = WellConditioned(self._coupled_matrix())
+
+    def __call__(self, R: np.ndarray, *, centred: bool = False, last: bool = False) -> np.ndarray:
+        """W for a right-hand side R = Π[R].
+
+        ``centred`` says that R is of labels whose rows sum to zero, which spares it a cancellation; ``last`` that the
+        inverse will not be applied again, so that W may have its memory.
+        """
+        vanishes = centred and self.cols.outside == 0.0
+        left = right = np.empty(0)
+        if self.loss.centres_rows and self.relation.sign:
+            w = self._coupled_correction(R, vanishes)
+            self.coupled = None if last else self.coupled
+            left = np.column_stack([w, self.cols.ones])
+            right = np.vstack([self.cols.ones, self.relation.sign * w]) / 2
+        W = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            numerator = R[block]
+            if self.loss.centres_rows:
+                if self.relation.sign:
+                    numerator = left[block] @ right  # Π[w bᵀ]
+                else:
+                    numerator = np.multiply.outer(self._correction(R[block], inverse, vanishes), self.cols.ones)
+                numerator += R[block]
+            np.multiply(inverse, numerator, out=W[block])
+
+        self._each_block(work)
+        return W
+
+    def _each_block(self, work: Callable[[slice, np.ndarray], None]) -> None:
+        """Hand blocks of rows of 1/D to some work, in threads."""
+        # σσᵀ + λ as one product of two columns and two rows.
+        left = np.column_stack([self.rows.sigma, np.full_like(self.rows.sigma, self.alpha)])
+        right = np.vstack([self.cols.sigma, np.ones_like(self.cols.sigma)])
+
+        def on_block(block: slice) -> None:
+            D = left[block] @ right
+            work(block, np.reciprocal(D, out=D))
+
+        in_threads(on_block, row_blocks(*self.shape, budget=CACHED))
+
+    def _correction(self, R: np.ndarray, inverse: np.ndarray, vanishes: bool) -> np.ndarray:
+        """The vector w of ordinary ranking, for a block of rows, which are independent of each other.
+
+        w = σ c / (ω + u) with c = (R/D) b and u = (λ/D)(b²/σ). As σσᵀ/D = 1 - λ/D, σ c is also Rx - (R λ/D) x with
+        x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero: nothing cancels for small λ.
+        """
+        x = self.alpha * self.x
+        u = inverse @ (self.cols.ones * x)
+        damped = (inverse * R) @ x
+        return (-damped if vanishes else R @ self.x - damped) / (self.cols.outside + u)
+
+    def _coupled_matrix(self) -> np.ndarray:
+        """T (reciprocal) or B = T + ½ppᵀ (symmetric), for W = ±Wᵀ. Fills u on the way.
+
+        Both rows and columns of W are corrected by one vector, w = q T⁻¹ q c with q = √σ and
+        T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb), which is written with p = b/q as
+        ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite. It was well
+        conditioned wherever it was tried, which is not proven: `WellConditioned` falls back on a factorisation.
+        """
+        sign = self.relation.sign
+        p = np.sqrt(self.cols.sigma) * self.x
+        T = np.empty(self.shape, dtype=p.dtype)
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            self.u[block] = inverse @ (self.alpha * self.cols.ones * self.x)
+            inverse *= sign * self.alpha
+            if sign < 0:
+                inverse += 1
+            inverse *= 0.5 * p
+            np.multiply(inverse, p[block, None], out=T[block])
+
+        self._each_block(work)
+        np.einsum("ii->i", T)[:] += 0.5 * (self.cols.n_nodes + self.cols.outside + self.u)
+        return T
+
+    def _coupled_correction(self, R: np.ndarray, vanishes: bool) -> np.ndarray:
+        """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
+        assert self.coupled is not None
+        n, omega = self.cols.n_nodes, self.cols.outside
+        q = np.sqrt(self.cols.sigma)
+        damped = np.empty_like(q)
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            damped[block] = np.multiply(inverse, R[block], out=inverse) @ (self.alpha * self.x)
+
+        self._each_block(work)
+        Rx = R @ self.x
+        f = (Rx - damped) / q
+        if self.relation.sign < 0:
+            return q * self.coupled.solve(f)
+        # Symmetric: T = B - ½ppᵀ is nearly singular along p when λ is small and 1 lies in the span of Z. As
+        # Bp = ½(n + ω)p + p∘u, the numerator pᵀB⁻¹f and the denominator 1 - ½pᵀB⁻¹p of the rank-one update have
+        # forms that do not cancel; and pᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 for 1 in the span.
+        p = q * self.x
+        v = p * self.u
+        Bf, Bv = self.coupled.solve(f), self.coupled.solve(v)
+        pf = (0.0 if vanishes else self.x @ Rx) - self.x @ damped
+        pBf = 2 / (n + omega) * (pf - v @ Bf)
+        gap = (2 * omega + p @ Bv) / (n + omega)
+        return q * (Bf + (p - Bv) * (pBf / gap / (n + omega)))

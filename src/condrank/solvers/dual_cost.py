@@ -1,0 +1,78 @@
+"""What iterations over the edges take, and what they refuse: shared by the two solvers of the dual."""
+
+from __future__ import annotations
+
+from condrank.base.measured import (
+    PRECONDITIONER_LEAST_EDGES,
+    ROUND_MOST_ITERATIONS,
+    STEP_FLOPS,
+)
+from condrank.problem.problem import Problem, n_eigenvectors
+from condrank.solvers.costs import listed_bytes, observed_both_ways
+from condrank.solvers.dual_bytes import DualTask
+from condrank.solvers.dual_plan import cheapest_rank, expected_rank, rank_costs
+from condrank.solvers.iterations import edge_product_flops, expected
+from condrank.solvers.system import Peak
+
+
+def refuses_edges(problem: Problem) -> str | None:
+    """Why a problem is not solved over its edges, or None.
+
+    Unless it is asked for, it is no choice where the kernel has explicit features, whose eigendecomposition is cheap.
+    """
+    settings = problem.settings
+    if problem.is_distributed:
+        return "nothing of a distributed graph is n×n; use solver='auto'"
+    if settings.compared:
+        return "compared features are solved on W; use solver='auto'"
+    if settings.clip:
+        what = "the dual solver spares" if settings.pairwise_kernel is None else "pairwise_kernel is solved without"
+        return f"clip=True needs an eigendecomposition, which {what}; use solver='primal'"
+    if settings.pairwise_kernel is None and settings.solver != "dual" and not problem.sizes.exact:
+        return "the kernel has explicit features; use solver='primal'"
+    return None
+
+
+def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
+    """Flops over the edges with the preconditioner that will be chosen.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    scale : float
+        Iterations in those of one least squares.
+    steps : int
+        Newton steps, each with a product of its own and perhaps a new preconditioner; 0 for least squares.
+    """
+    s, guess = problem.sizes, expected(problem)
+    step = edge_product_flops(problem) + STEP_FLOPS
+    k = n_eigenvectors(max(s.shape))
+    costs = rank_costs(s.shape, s.n_pairs, k, guess.ranks, scale * guess.dual, step, builds=max(1, steps))
+    rank = cheapest_rank(guess.ranks, costs)
+    return 2 * (float(costs[guess.ranks.index(rank)]) + steps * step)
+
+
+def dual_peak(problem: Problem, newton: bool = False, builds: int = 1, least_tol: float = 1e-10) -> Peak:
+    """Bytes at the peak, and the expected number of features of the preconditioner."""
+    settings, s = problem.settings, problem.sizes
+    rank, steps = _rank(problem, builds, max(settings.tol, least_tol))
+    listed, listing = listed_bytes(problem)
+    kernel = settings.pairwise_kernel
+    folded = settings.relation.sign != 0 if kernel is None else kernel == "mlpk"
+    share = observed_both_ways(problem) if folded else 0.0
+    single = s.in_single_precision(settings.alpha) and not steps > ROUND_MOST_ITERATIONS
+    task = DualTask(s.shape, s.n_pairs, s.itemsize, s.two_domains, share, settings, rank, single)
+    return Peak(max(task.kernels + listing, listed + task.peak(newton)), rank)
+
+
+def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:
+    """Features of the preconditioner as far as a sample of the nodes shows, and iterations with it."""
+    s = problem.sizes
+    few = s.n_pairs < PRECONDITIONER_LEAST_EDGES
+    if problem.settings.pairwise_kernel is not None or few or not problem.can_be_sampled:
+        return 0, 0.0
+    guess = problem.expected_by_sample
+    product = edge_product_flops(problem)
+    rank = expected_rank(s.shape, s.n_pairs, guess, product, tol, s.two_domains, builds)
+    return rank, float(guess.dual[guess.ranks.index(rank)])

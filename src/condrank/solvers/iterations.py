@@ -1,0 +1,36 @@
+"""How many iterations to expect: from the sizes, or from a sample of the kernel where that may change the choice."""
+
+from __future__ import annotations
+
+from condrank.base.measured import SAMPLE_LEAST_FLOPS, STEP_FLOPS
+from condrank.problem.expected import Expected
+from condrank.problem.problem import Problem
+from condrank.products.kronecker import loops_for, product_cost
+from condrank.solvers.costs import has_dense_products, iteration_flops
+
+
+def expected(problem: Problem) -> Expected:
+    """Iterations to expect.
+
+    The kernel is looked at only where primal and dual compete, for exact kernels, and where the cheaper of them is
+    expensive enough to make a look cheap beside it. With an edge or two a node nothing beats the dual, whatever the
+    kernel.
+    """
+    settings, s, guess = problem.settings, problem.sizes, problem.expected_by_sizes
+    asked = settings.solver
+    is_open = asked == "iterative" or (asked == "auto" and not problem.is_complete)
+    special = settings.clip or settings.pairwise_kernel is not None or bool(settings.compared)
+    few = s.n_pairs <= 2 * max(s.shape)
+    if not is_open or special or few or not s.exact or not problem.can_be_sampled:
+        return guess
+    primal = s.flops + guess.primal * iteration_flops(problem, has_dense_products(problem))
+    dual = 2 * float(guess.dual[0]) * (edge_product_flops(problem) + STEP_FLOPS)
+    return guess if min(primal, dual) < SAMPLE_LEAST_FLOPS else problem.expected_by_sample
+
+
+def edge_product_flops(problem: Problem) -> float:
+    """Of a product with the edge kernel of a relation."""
+    s = problem.sizes
+    loops = loops_for("auto", s.n_pairs, min(s.shape))
+    entries = s.n_pairs * (2 if problem.settings.relation.sign else 1)
+    return min(product_cost(sides, entries, s.n_pairs, loops) for sides in (s.shape, s.shape[::-1]))
