@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
+from condrank.exceptions import RelationWarning
 
 rng = np.random.default_rng(0)
 N, D = 60, 5
@@ -265,3 +266,18 @@ def test_a_fit_without_sums_cannot_go_on():
     ranker = ConditionalRanker().partial_fit(block)
     with pytest.raises(ValueError, match="kernel must be that of the nodes before"):
         ranker.set_params(kernel="cosine").partial_fit(block)
+
+
+RNG = np.random.default_rng(0)
+
+
+def test_partial_fit_warns_as_fit_does():
+    S = np.array([[1.0, 0.5], [0.2, 1.0]])
+    graph = RelationGraph.from_classes(RNG.normal(size=(6, 2)), [0, 0, 0, 1, 1, 1], S)
+    messages = []
+    for method in ("fit", "partial_fit"):
+        with pytest.warns(RelationWarning, match="the symmetric part is learned") as caught:
+            getattr(ConditionalRanker("symmetric"), method)(graph)
+        assert caught[0].filename == __file__
+        messages.append(str(caught[0].message))
+    assert messages[0] == messages[1]

@@ -384,3 +384,9 @@ def test_ids_need_ids():
 
 def test_iterating_ends():
     assert [graph.to_dense().item() for graph in RelationGraph(X, Y)] == np.diagonal(Y).tolist()
+
+
+def test_a_graph_without_both_directions_of_any_pair_is_shown_as_ordinary():
+    assert repr(RelationGraph.from_edges(np.eye(3), [0, 1], [1, 2], [1.0, 2.0])).endswith("ordinary)")
+    assert repr(RelationGraph.from_edges(np.eye(3), [0, 1], [1, 0], [1.0, -1.0])).endswith("reciprocal)")
+    assert repr(RelationGraph.from_edges(np.eye(3), [0, 1], [1, 0], [1.0, 1.0])).endswith("symmetric)")

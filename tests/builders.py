@@ -1,0 +1,43 @@
+"""Data and helpers that tests of several modules share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from condrank import ConditionalRanker, TableRanker
+
+# Six nodes, to be spoiled in one place or another: their features, a relation and a kernel between them.
+N_NODES = 6
+NODES = np.random.default_rng(0).normal(size=(N_NODES, 3))
+LABELS = np.random.default_rng(1).normal(size=(N_NODES, N_NODES))
+KERNEL = np.exp(-((NODES[:, None] - NODES[None]) ** 2).sum(axis=2))
+
+# Tables of four players and their games, and a kernel of three nodes.
+PLAYERS = {"id": ["ann", "bob", "cyd", "dan"], "speed": [3.0, 1.0, 2.0, 0.5], "size": [1.0, 5.0, 2.0, 4.0]}
+GAMES = {"winner": ["ann", "cyd", "ann", "bob"], "loser": ["bob", "bob", "cyd", "dan"]}
+SMALL_KERNEL = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 4.0]])
+
+_TWELVE = np.random.default_rng(5)
+TWELVE_NODES = _TWELVE.normal(size=(12, 3))
+TWELVE_LABELS = _TWELVE.normal(size=(12, 12))
+
+
+def with_entry(M: np.ndarray, row: int, col: int, value: float) -> np.ndarray:
+    """A copy of M with another value in one place."""
+    M = M.copy()
+    M[row, col] = value
+    return M
+
+
+def refused(message: str, make: Any, *args: Any, **kwargs: Any) -> None:
+    """Check that make(*args, **kwargs) raises a ValueError that matches the message."""
+    with pytest.raises(ValueError, match=message):
+        make(*args, **kwargs)
+
+
+def ranker_of_games(**params: Any) -> TableRanker:
+    """A TableRanker fitted to the four players and their games."""
+    return TableRanker(ConditionalRanker("reciprocal", "regression", constant=True, **params)).fit(PLAYERS, GAMES)
