@@ -10,9 +10,6 @@
   :mod:`condrank.diagnosis.transitivity`;
 * a recommended relation and loss with reasons, :mod:`condrank.diagnosis.recommendation`.
 
-``compare_losses(K)`` looks at the node kernel alone: the complexity of the edge kernel that regression uses
-against the block-centred one that the ranking loss amounts to, :mod:`condrank.diagnosis.complexity`.
-
 >>> import numpy as np
 >>> from condrank.diagnosis import diagnose
 >>> rock_paper_scissors = np.array([[0, -1, 1], [1, 0, -1], [-1, 1, 0]])
@@ -21,7 +18,6 @@ against the block-centred one that the ranking loss amounts to, :mod:`condrank.d
 ('reciprocal', 1)
 """
 
-from condrank.diagnosis.complexity import KernelComplexity, LossComparison, compare_losses
 from condrank.diagnosis.cycles import CyclicTriads, HodgeSplit, cyclic_triads, hodge_split, skew_flow
 from condrank.diagnosis.degrees import Degrees, Rows, describe_degrees, describe_rows
 from condrank.diagnosis.relation import RelationParts, Values, describe_values, relation_parts
@@ -38,14 +34,11 @@ __all__ = [
     "Degrees",
     "Diagnosis",
     "HodgeSplit",
-    "KernelComplexity",
-    "LossComparison",
     "RelationParts",
     "Rows",
     "StochasticTransitivity",
     "TTransitivity",
     "Values",
-    "compare_losses",
     "cyclic_triads",
     "describe_degrees",
     "describe_rows",
