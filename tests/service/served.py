@@ -11,7 +11,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-for package in ("fastapi", "uvicorn", "httpx"):
+for package in ("fastapi", "uvicorn", "prometheus_client", "httpx"):
     pytest.importorskip(package)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the client announces changes of its own
@@ -19,6 +19,7 @@ with warnings.catch_warnings():
 httpx, uvicorn, service = map(import_module, ("httpx", "uvicorn", "condrank.service"))
 Limits, ModelHolder, create_app = service.Limits, service.ModelHolder, service.create_app
 ServedModel = import_module("condrank.service.model").ServedModel
+read_metrics = import_module("prometheus_client.parser").text_string_to_metric_families
 
 N = 30
 
@@ -64,6 +65,14 @@ def expected_of(ranked, row=0):
 def same(found, expected):
     assert [one for one, _ in found] == [one for one, _ in expected]
     np.testing.assert_allclose([score for _, score in found], [score for _, score in expected], rtol=1e-9)
+
+
+def counted(client, name, **labels):
+    """A value at /metrics, as Prometheus reads it; None if there is none with these labels."""
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    samples = [one for family in read_metrics(answer.text) for one in family.samples]
+    return next((one.value for one in samples if (one.name, one.labels) == (name, labels)), None)
 
 
 @contextmanager

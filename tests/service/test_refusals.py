@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.served import JSON, ModelHolder, TestClient, create_app, refused
+from service.served import JSON, ModelHolder, TestClient, counted, create_app, refused
 
 
 @pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe\x00", b"[" * 10_000, b'{"queries": [' + b"1" * 5000 + b"]}"])
@@ -65,4 +65,5 @@ def test_a_failure_of_the_service_has_the_same_form(folder, monkeypatch):
         answer = client.get("/rank/Node 1")
         assert "log" in refused(answer, 500, "internal")
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert 'route="/rank/{id}",method="GET",status="500"} 1' in client.get("/metrics").text
+        asked = {"route": "/rank/{id}", "method": "GET", "status": "500"}
+        assert counted(client, "condrank_requests_total", **asked) == 1

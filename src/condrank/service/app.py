@@ -60,7 +60,7 @@ def create_app(
     limits = Limits() if limits is None else limits
     if token is not None and (not token or not token.isascii() or not token.isprintable() or " " in token):
         raise ValueError("token must be one or more ASCII characters without spaces")
-    work, metrics = Work(limits), Metrics()
+    work, metrics = Work(limits), Metrics(holder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -162,8 +162,7 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
         summary="Counts and times, as Prometheus reads them",
     )
     async def read_metrics() -> Response:
-        text = metrics.text(holder.loads, holder.failures, holder.loaded_at)
-        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+        return Response(metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
     @app.post(
         "/reload",

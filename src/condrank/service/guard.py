@@ -68,7 +68,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        self.metrics.running += 1
+        self.metrics.running.inc()
         try:
             try:
                 self._check(scope)
@@ -81,7 +81,7 @@ class Guard:
                 else:
                     await self.app(scope, _replayed(body, receive), send_on)
         finally:
-            self.metrics.running -= 1
+            self.metrics.running.dec()
             route = getattr(scope.get("route"), "path_format", "other")
             self.metrics.observe(route, scope["method"], status, time.perf_counter() - start)
 
