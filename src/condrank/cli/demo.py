@@ -182,7 +182,8 @@ def _print_diagnosis(task: Task, console: Console) -> None:
     if hodge is not None and hodge.gradient_share is not None and hodge.noise_floor is not None:
         noise = 1 - hodge.noise_floor
         says.append(
-            f"One strength per player explains {hodge.gradient_share:.0%} of the outcomes; of pure noise it would be {noise:.0%}."
+            f"One strength per player explains {hodge.gradient_share:.0%} of the outcomes; "
+            f"of pure noise it would be {noise:.0%}."
         )
         if hodge.gradient_share - noise < 3 * (hodge.noise_sd or 0.0):
             says.append("So there is no clear global order. The fit shows whether that means cycles or noise.")
