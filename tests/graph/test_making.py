@@ -7,6 +7,8 @@ from scipy import sparse
 from builders import LABELS, N_NODES, NODES, refused, with_entry
 from condrank import ConditionalRanker, RelationGraph
 
+THIRTY = np.random.default_rng(0).normal(size=(30, 4))
+
 
 @pytest.mark.parametrize(
     ("given", "message"),
@@ -64,3 +66,12 @@ def test_wrong_factors_are_refused():
     refused("A must have a row for each of the 6 nodes, got 4", make, NODES, NODES[:4], np.eye(3))
     refused("A must be finite", make, NODES, with_entry(NODES, 0, 0, np.nan), np.eye(3))
     refused("S must be finite", make, NODES, NODES, with_entry(np.eye(3), 0, 0, np.inf))
+
+
+def test_factors_that_do_not_fit_the_nodes_are_named():
+    with pytest.raises(ValueError, match="A must have a row for each of the 30 nodes, got 5"):
+        RelationGraph.from_factors(THIRTY, THIRTY[:5], np.eye(4))
+    with pytest.raises(ValueError, match="B must have a row for each of the 30 nodes, got 5"):
+        RelationGraph.from_factors(THIRTY, THIRTY, np.eye(4), THIRTY[:5])
+    with pytest.raises(ValueError, match="B must have a row for each of the 5 objects, got 30; B is A"):
+        RelationGraph.from_factors(THIRTY, THIRTY, np.eye(4), objects=THIRTY[:5])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import SMALL_KERNEL
+from builders import SMALL_KERNEL, index_of_classes
 from condrank import ConditionalRanker, ObjectIndex, TableRanker
 
 
@@ -13,3 +13,9 @@ def test_an_index_is_not_loaded_as_a_ranker(tmp_path):
         with pytest.raises(ValueError, match=r"load it with ObjectIndex\.load"):
             load(tmp_path / "objects")
     assert len(ObjectIndex.load(tmp_path / "objects")) == 3
+
+
+def test_the_file_of_an_index_is_not_loaded_as_a_ranker(tmp_path):
+    index_of_classes("exact").save(tmp_path / "index")
+    with pytest.raises(ValueError, match=r"ObjectIndex\.load"):
+        ConditionalRanker.load(tmp_path / "index")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import LABELS, N_NODES, NODES, refused
+from builders import LABELS, N_NODES, NODES, TWELVE_LABELS, TWELVE_NODES, refused
 from condrank import ConditionalRanker, RelationGraph
 
 
@@ -70,3 +70,16 @@ def test_a_graph_without_observed_edges_is_refused():
     ):
         refused("no observed edge: there is nothing to learn from", ConditionalRanker().fit, graph)
     refused("no observed edge", ConditionalRanker().fit, RelationGraph(NODES, LABELS)[[]])
+
+
+def test_negative_widths_and_two_domains_are_refused_before_any_work():
+    with pytest.raises(ValueError, match="gamma must not be negative"):
+        ConditionalRanker(kernel="rbf", gamma=-1.0).fit(TWELVE_NODES, TWELVE_LABELS)
+    with pytest.raises(ValueError, match="needs nodes of one domain"):
+        ConditionalRanker(pairwise_kernel="mlpk").fit(
+            RelationGraph(TWELVE_NODES, TWELVE_LABELS[:, :5], objects=TWELVE_NODES[:5])
+        )
+    with pytest.raises(ValueError, match="validation must be a RelationGraph"):
+        ConditionalRanker(solver="early_stopping").fit(
+            TWELVE_NODES, TWELVE_LABELS, validation=(TWELVE_NODES, TWELVE_LABELS)
+        )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from builders import LABELS, NODES, ranker_of_games, refused
+from builders import LABELS, NODES, TWELVE_LABELS, TWELVE_NODES, ranker_of_games, refused
 from condrank import ConditionalRanker, RelationGraph
 from condrank.base.blocks import row_blocks
 from condrank.rankers.ranking import Ranking, top_indices
@@ -265,3 +265,9 @@ def test_rankings_are_indexed_and_iterated():
     assert list(short) == [[(2, 1.0)]]
     with pytest.raises(IndexError):
         ranking[2]
+
+
+def test_rankings_of_no_one_are_empty():
+    graph = RelationGraph(TWELVE_NODES, TWELVE_LABELS)
+    ranking = ConditionalRanker().fit(graph).rank(graph[[]], top=3)
+    assert len(ranking) == 0

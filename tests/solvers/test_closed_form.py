@@ -9,8 +9,10 @@ import pytest
 from scipy import sparse
 
 import reference
+from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from condrank.exceptions import KernelWarning, RelationWarning
+from reference import naive_complete
 
 RELATIONS = ("ordinary", "symmetric", "reciprocal")
 LOSSES = ("regression", "ranking")
@@ -639,3 +641,14 @@ def test_other_relations_leave_win_rates_as_they_are():
     P = win_rates(case.n)
     ranker = case.fit(P, relation="ordinary", loss="regression", alpha=1e14)
     assert np.abs(case.predict_all(ranker)).max() < 1e-9
+
+
+def test_a_complete_subgraph_of_an_incomplete_graph_has_the_closed_form():
+    holes = TWELVE_LABELS.copy()
+    holes[0, 1] = np.nan
+    part = RelationGraph(TWELVE_NODES, holes)[2:]
+    ranker = ConditionalRanker(alpha=0.3).fit(part)
+    assert part.is_complete
+    assert ranker.solver_ == "closed_form"
+    expected = naive_complete(TWELVE_NODES[2:] @ TWELVE_NODES[2:].T, TWELVE_LABELS[2:, 2:], 0.3)
+    np.testing.assert_allclose(ranker.predict(part), expected, atol=1e-9)

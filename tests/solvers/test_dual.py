@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import rbf_kernel
 
+from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from condrank.models.model import Model
 from condrank.nodes import NodeKernel, Nodes
@@ -16,10 +18,11 @@ from condrank.products.edge_kernels import EDGE_KERNELS, edge_kernel
 from condrank.solvers.dual import LOSSES, DualSystem, solve_dual
 from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, top_eigenpairs
-from reference import loss_root, naive_scores
+from reference import loss_root, naive_observed, naive_scores
 
 BACKENDS = ["numba", "numpy"]
 CASES = [(relation, loss) for relation in RELATIONS for loss in LOSSES]
+RNG = np.random.default_rng(5)
 
 
 def rbf(X, gamma=0.3):
@@ -292,3 +295,26 @@ def test_a_fit_goes_on_from_its_own_coefficients(relation):
     ranker = ConditionalRanker(relation, "regression", 0.1, "rbf", solver="dual", warm_start=True, tol=1e-9)
     cold = ranker.fit(graph).n_iter_
     assert ranker.set_params(tol=1e-7).fit(graph).n_iter_ == 0 < cold
+
+
+def test_clip_is_refused_by_the_dual():
+    holes = np.where(RNG.random((12, 12)) < 0.2, TWELVE_LABELS, np.nan)
+    with pytest.raises(ValueError, match="clip=True needs an eigendecomposition"):
+        ConditionalRanker(kernel="rbf", clip=True, solver="dual").fit(TWELVE_NODES, holes)
+
+
+def test_an_indefinite_kernel_is_refused_in_the_dual_as_well():
+    K = TWELVE_NODES @ np.diag([1.0, 1.0, -1.0]) @ TWELVE_NODES.T
+    holes = np.where(RNG.random((12, 12)) < 0.2, TWELVE_LABELS, np.nan)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        ConditionalRanker(kernel="precomputed", solver="dual").fit(K, holes)
+
+
+@pytest.mark.parametrize(("x", "y"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_the_dual_has_the_precision_of_the_kernel(x, y):
+    holes = np.where(RNG.random((12, 12)) < 0.3, TWELVE_LABELS, np.nan)
+    ranker = ConditionalRanker(kernel="rbf", gamma=0.5, solver="dual", tol=1e-10, alpha=0.2)
+    found = ranker.fit(TWELVE_NODES.astype(x), holes.astype(y)).predict(TWELVE_NODES.astype(x))
+    expected = naive_observed(rbf_kernel(TWELVE_NODES, gamma=0.5), holes, 0.2)
+    assert found.dtype == x
+    np.testing.assert_allclose(found, expected, atol=1e-3 if x is np.float32 else 1e-6)

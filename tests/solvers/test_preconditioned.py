@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
+from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
 from condrank.objective.relations import RELATIONS
@@ -15,6 +16,7 @@ from condrank.observations import Edges
 from condrank.solvers.krylov import krylov
 from condrank.solvers.preconditioned import PrimalSystem
 from condrank.solvers.solution import Iteration
+from reference import naive_observed
 
 LOSSES = ("regression", "ranking")
 SOLVERS = ("primal", "iterative", "auto", "explicit")
@@ -656,3 +658,16 @@ def test_small_lambda_stays_in_the_relation_and_converges(relation, sign, seed):
     options = {"relation": relation, "loss": "ranking", "K_queries": K(new, nodes), "K_objects": K(new, nodes)}
     expected = reference.naive_scores(K(nodes, nodes), sources, targets, labels, 1e-7, **options)
     np.testing.assert_allclose(ranker.predict(new, new), expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_the_prior_is_the_kernel_itself_also_when_clipped():
+    K = TWELVE_NODES @ np.diag([1.0, 1.0, -0.2]) @ TWELVE_NODES.T
+    sigma, Q = np.linalg.eigh(K)
+    clipped = (Q * sigma.clip(0)) @ Q.T
+    holes = np.where(RNG.random((12, 12)) < 0.7, TWELVE_LABELS, np.nan)
+    options = {"alpha": 0.5, "loss": "regression"}
+    ranker = ConditionalRanker(
+        kernel="precomputed", prior="similarity", prior_weight=0.4, clip=True, solver="primal", tol=1e-12, **options
+    ).fit(K, holes)
+    expected = naive_observed(clipped, holes - 0.4 * K, **options) + 0.4 * K
+    np.testing.assert_allclose(ranker.predict(K), expected, atol=1e-6)

@@ -30,6 +30,8 @@ from condrank.persistence import read_file, write_file
 from condrank.tables import Table, TableEncoder, read_graph
 
 N = 24
+RNG = np.random.default_rng(0)
+PAIRS = {"source": ["a", "a", "b", "c"], "target": ["b", "c", "c", "a"], "value": [1.0, 0.0, 0.5, 0.2]}
 
 
 def make_tables(seed=0, n=N):
@@ -392,12 +394,6 @@ def test_ids_of_several_types_survive_a_file(tmp_path, ids):
     assert found.ids.dtype == expected.ids.dtype
     assert found.query_ids[0] == ids[3]
     np.testing.assert_array_equal(loaded.rank([str(ids[3])]).ids, expected.ids)
-
-
-RNG = np.random.default_rng(0)
-
-
-PAIRS = {"source": ["a", "a", "b", "c"], "target": ["b", "c", "c", "a"], "value": [1.0, 0.0, 0.5, 0.2]}
 
 
 def _named_kernel():
