@@ -11,7 +11,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-for package in ("fastapi", "uvicorn", "prometheus_client", "httpx"):
+for package in ("fastapi", "uvicorn", "prometheus_client", "pydantic_settings", "httpx"):
     pytest.importorskip(package)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # the client announces changes of its own
@@ -19,6 +19,8 @@ with warnings.catch_warnings():
 httpx, uvicorn, service = map(import_module, ("httpx", "uvicorn", "condrank.service"))
 Limits, ModelHolder, create_app = service.Limits, service.ModelHolder, service.create_app
 ServedModel = import_module("condrank.service.model").ServedModel
+settings_module = import_module("condrank.service.settings")
+SecretStr = import_module("pydantic").SecretStr
 read_metrics = import_module("prometheus_client.parser").text_string_to_metric_families
 
 N = 30
