@@ -3,8 +3,8 @@
 ``diagnose(graph)`` looks at the labels alone (no features, no fit) and returns a :class:`Diagnosis`:
 
 * how much of the relation is symmetric and how much is skew (reciprocal), :mod:`condrank.diagnosis.relation`;
-* values, degrees, loops, and what a row offers to rank, :mod:`condrank.diagnosis.degrees`;
-* how much of the skew part one global order explains (Hodge split) and how many triads are cyclic,
+* values, degrees, loops, and what each row contains to rank, :mod:`condrank.diagnosis.degrees`;
+* how much of the skew part one global order explains (Hodge split), and how many triads (three nodes) are cyclic,
   :mod:`condrank.diagnosis.cycles`;
 * shares of triples that violate stochastic transitivity or T-transitivity,
   :mod:`condrank.diagnosis.transitivity`;
