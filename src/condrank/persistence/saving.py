@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from condrank.persistence.arrays import Held
+from condrank.persistence.damage import whole
 from condrank.persistence.layout import model_file, read_file, write_file
-
-# What reading a manifest of other contents than expected may raise.
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-
-
-@contextmanager
-def whole(file: Path, what: str) -> Iterator[None]:
-    """Whatever contents other than expected raise becomes a ValueError that names the file."""
-    try:
-        yield
-    except MALFORMED as error:
-        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-        raise ValueError(f"{file} is not a whole {what} of condrank: {why}") from None
 
 
 def refuse_index(manifest: dict[str, Any]) -> None:
-    """An index holds a ranker, but also objects that would be lost."""
+    """Refuse the file of an index: it holds a ranker, but also objects that would be lost."""
     if "index" in manifest:
-        raise ValueError("it is that of an index, load it with ObjectIndex.load, whose ranker is index.ranker")
+        raise ValueError("it is the file of an index: load it with ObjectIndex.load, and take its ranker, index.ranker")
 
 
-def restored_ranker(manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool) -> Any:
-    """A ranker from the manifest and arrays of a file."""
+def restored_ranker(manifest: dict[str, Any], held: Held) -> Any:
+    """A ranker from the manifest of a file and those of its arrays that belong to the ranker."""
     from condrank.persistence.restoring import from_state
     from condrank.rankers.conditional import ConditionalRanker
 
     ranker = ConditionalRanker(**manifest["params"])
-    with np.errstate(over="ignore", invalid="ignore"):  # told by what is not finite
-        from_state(ranker, manifest, arrays, mmap)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        from_state(ranker, manifest, held)
     return ranker
 
 
@@ -48,9 +35,9 @@ class Saved:
     get_params: Callable[..., dict[str, Any]]
 
     def save(self, path: Any) -> None:
-        """Write the fitted ranker to one file of plain arrays; the old file or the new one is there, whatever happens.
+        """Write the fitted ranker to one file of plain arrays. If that fails, the old file stays as it was.
 
-        Of a `ConditionalRankerCV` the plain ranker that was chosen is saved, without the losses of the others.
+        A `ConditionalRankerCV` saves the plain ranker that was chosen, without the losses of the others.
 
         Parameters
         ----------
@@ -64,7 +51,7 @@ class Saved:
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> Any:
-        """The ranker that was saved: it ranks as before. A ValueError tells of truncated, damaged and newer files.
+        """The ranker that was saved: it ranks as before. A ValueError reports a truncated, damaged or newer file.
 
         With ``kernel="precomputed"`` it takes kernel values against its training nodes, one row a node; subgraphs of
         the graph that it was trained in cannot be looked up, as only the training nodes' kernel is saved.
@@ -80,8 +67,11 @@ class Saved:
         with whole(model_file(path), "model"):
             refuse_index(manifest)
             if "tables" in manifest:
-                raise ValueError("it is that of a TableRanker, load it with TableRanker.load")
-            return restored_ranker(manifest, arrays, mmap)
+                raise ValueError("it is the file of a TableRanker: load it with TableRanker.load")
+            held = Held(arrays, mmap)
+            ranker = restored_ranker(manifest, held)
+            held.check_all_taken("model")
+            return ranker
 
     def _saved_params(self) -> dict[str, Any]:
         """Parameters of the plain ranker that is saved."""
