@@ -1,4 +1,4 @@
-"""Where a stored data set is and how it is read: no code is executed, and what is missing is said."""
+"""Find and read stored data sets. Reading executes no code, and errors name what is missing."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ DataHome = str | os.PathLike[str] | None
 
 
 def find(file: str, data_home: DataHome, what: str, alternative: str) -> Path:
-    """Return the path of ``file``, as "folder/name.npz", below ``data_home`` or else CONDRANK_DATA.
+    """Return the path of ``file``, such as "folder/name.npz", below ``data_home``, or CONDRANK_DATA if that is None.
 
     Raises
     ------
     FileNotFoundError
-        Naming the data set, the file looked for, how to say where it is, and what to do without it.
+        The message names the data set and the missing file, and says how to give its folder and what to do
+        without it.
     """
     home = data_home if data_home is not None else os.environ.get(VARIABLE)
     if not home:
@@ -33,7 +34,7 @@ def find(file: str, data_home: DataHome, what: str, alternative: str) -> Path:
 
 
 def missing(file: str, what: str, reason: str, alternative: str) -> str:
-    """Return the message for a data set that is not there."""
+    """Return the message for a data set that was not found."""
     return (
         f"The {what} data set was not found: {reason}. Pass data_home=..., or set the environment variable "
         f"{VARIABLE}, to the folder that contains {file!r}. {alternative}"
@@ -41,7 +42,7 @@ def missing(file: str, what: str, reason: str, alternative: str) -> str:
 
 
 def has_folder(file: str, data_home: DataHome) -> bool:
-    """Whether to read files at all: data_home was given, or CONDRANK_DATA holds the folder of ``file``."""
+    """Whether to read files: data_home is given, or CONDRANK_DATA has the folder of ``file``."""
     if data_home is not None:
         return True
     home = os.environ.get(VARIABLE)
@@ -54,14 +55,16 @@ def read(path: Path, *names: str) -> dict[str, NDArray[Any]]:
     Raises
     ------
     ValueError
-        If the file is not a whole npz file, or has no array of one of the names.
+        If the file is not a complete npz file, or one of the arrays is missing.
     """
     try:
         with open(path, "rb") as file, np.lib.npyio.NpzFile(file, allow_pickle=False) as stored:
             found = {name: stored[name] for name in names if name in stored.files}
     except (BadZipFile, EOFError, ValueError) as error:
-        raise ValueError(f"{str(path)!r} must be an npz file of plain arrays, got one not readable: {error}") from error
+        raise ValueError(
+            f"{str(path)!r} must be an npz file of plain arrays, got a file that cannot be read: {error}"
+        ) from error
     absent = [name for name in names if name not in found]
     if absent:
-        raise ValueError(f"{str(path)!r} must have the arrays {list(names)}, got none named {absent}")
+        raise ValueError(f"{str(path)!r} must have the arrays {list(names)}, got a file without {absent}")
     return found
