@@ -5,6 +5,7 @@ import pytest
 
 from builders import LABELS, N_NODES, NODES, TWELVE_LABELS, TWELVE_NODES, refused
 from condrank import ConditionalRanker, RelationGraph
+from reference_incomplete import X, fit, holes
 
 
 @pytest.mark.parametrize("alpha", [0, -1.0, np.nan, np.inf, None, "1", True, 1j])
@@ -83,3 +84,21 @@ def test_negative_widths_and_two_domains_are_refused_before_any_work():
         ConditionalRanker(solver="early_stopping").fit(
             TWELVE_NODES, TWELVE_LABELS, validation=(TWELVE_NODES, TWELVE_LABELS)
         )
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"tol": -1e-3}, r"tol must be a finite number of at least 0, got -0\.001"),
+        ({"tol": np.nan}, r"tol must be a finite number of at least 0, got nan"),
+        ({"tol": "tight"}, r"tol must be a finite number of at least 0, got 'tight'"),
+        ({"max_iter": 0}, r"max_iter must be a whole number of at least 1, got 0"),
+        ({"max_iter": 10.5}, r"max_iter must be a whole number of at least 1, got 10\.5"),
+        ({"max_iter": True}, r"max_iter must be a whole number of at least 1, got True"),
+        ({"alpha": 0.0}, r"alpha must be a finite number greater than 0, got 0\.0"),
+        ({"solver": "magic"}, r"solver must be one of \['auto', .*'explicit'\], got 'magic'"),
+    ],
+)
+def test_a_wrong_option_of_the_solver_is_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        fit(RelationGraph(X, holes(0.5)), **params)

@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_naive_twin(relation, loss, kind, backend):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_two_domains(loss):
+def test_two_domains_equal_the_naive_twin(loss):
     rng = np.random.default_rng(1)
     K, G = rbf(rng.normal(size=(9, 2))), rbf(rng.normal(size=(12, 3)))
     sources, targets, values, weights = edge_list(rng, 9, 12, 50, "weighted")
@@ -84,7 +84,7 @@ def test_two_domains(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", EDGE_KERNELS)
-def test_other_edge_kernels(name, loss):
+def test_other_edge_kernels_equal_a_dense_solution(name, loss):
     rng = np.random.default_rng(2)
     n = 10
     K = rbf(rng.normal(size=(n, 2)))
@@ -100,7 +100,7 @@ def test_other_edge_kernels(name, loss):
 
 
 @pytest.mark.parametrize(("relation", "loss"), CASES)
-def test_single_precision(relation, loss):
+def test_single_precision_stays_single_and_near_double(relation, loss):
     rng = np.random.default_rng(3)
     n = 12
     K = rbf(rng.normal(size=(n, 2)))
@@ -118,7 +118,7 @@ def test_single_precision(relation, loss):
 @pytest.mark.parametrize("alpha", [1e-8, 0.1, 10.0])
 @pytest.mark.parametrize("gamma", [1e-4, 0.3, 30.0])
 @pytest.mark.parametrize(("relation", "loss"), CASES)
-def test_preconditioner_is_symmetric_positive_definite(relation, loss, gamma, alpha):
+def test_the_preconditioner_is_symmetric_positive_definite(relation, loss, gamma, alpha):
     rng = np.random.default_rng(4)
     n = 15
     K = rbf(rng.normal(size=(n, 2)), gamma)
@@ -131,7 +131,7 @@ def test_preconditioner_is_symmetric_positive_definite(relation, loss, gamma, al
 
 
 @pytest.mark.parametrize(("relation", "loss"), CASES)
-def test_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
+def test_the_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
     rng = np.random.default_rng(5)
     n = 8
     K = rbf(rng.normal(size=(n, 2)))
@@ -146,7 +146,7 @@ def test_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
     assert_allclose(inverse @ matrix, np.eye(edges.n_pairs), atol=1e-4)
 
 
-def test_reuse_over_a_path_with_warm_starts():
+def test_a_system_is_used_again_over_a_path_with_warm_starts():
     rng = np.random.default_rng(6)
     K = rbf(rng.normal(size=(20, 2)))
     edges = Edges(*edge_list(rng, 20, 20, 120, "weighted"), (20, 20))
@@ -158,7 +158,7 @@ def test_reuse_over_a_path_with_warm_starts():
         assert_allclose(a, solve_dual(system, alpha, tol=1e-11, preconditioner=None)[0], rtol=1e-6, atol=1e-8)
 
 
-def test_labels_in_the_place_of_the_edges_own():
+def test_other_labels_may_replace_those_of_the_edges():
     rng = np.random.default_rng(7)
     K = rbf(rng.normal(size=(10, 2)))
     edges = Edges(*edge_list(rng, 10, 10, 40, "repeated"), (10, 10))
@@ -167,7 +167,7 @@ def test_labels_in_the_place_of_the_edges_own():
     assert_allclose(twice, 2 * solve_dual(system, 0.1, tol=1e-12)[0], rtol=1e-7, atol=1e-10)
 
 
-def test_watch_sees_edge_coefficients_and_stops():
+def test_a_watch_sees_the_edge_coefficients_and_stops():
     rng = np.random.default_rng(8)
     K = rbf(rng.normal(size=(10, 2)))
     edges = Edges(*edge_list(rng, 10, 10, 40, "weighted"), (10, 10))
@@ -193,7 +193,7 @@ def large(gamma, n=300, share=0.04, relation="ordinary", loss="ranking"):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_plan_preconditions_wide_kernels(relation):
+def test_wide_kernels_are_preconditioned(relation):
     system = large(0.1, relation=relation)
     plan = plan_preconditioner(system, 0.01)
     assert plan.rank in plan.ranks[1:]
@@ -208,13 +208,13 @@ def test_plan_preconditions_wide_kernels(relation):
         assert 1 / 3 < plan.iterations[plan.ranks.index(rank)] / iterations < 3
 
 
-def test_plan_leaves_narrow_kernels_and_small_graphs_alone():
+def test_narrow_kernels_and_small_graphs_are_not_preconditioned():
     assert plan_preconditioner(large(100.0), 0.1).build() is None
     assert plan_preconditioner(large(0.1, n=20), 0.1).build() is None
     assert plan_preconditioner(large(0.1), 0.0).build() is None
 
 
-def test_single_precision_where_it_spares_time_and_nothing_of_the_result(monkeypatch):
+def test_single_precision_is_used_where_it_saves_time_and_changes_no_result(monkeypatch):
     system = large(3.0)
     assert plan_preconditioner(system, 0.1, tol=1e-10).in_single_precision
     assert not plan_preconditioner(large(3.0, n=60), 0.1).in_single_precision  # products are small
@@ -232,7 +232,7 @@ def test_single_precision_where_it_spares_time_and_nothing_of_the_result(monkeyp
     assert_allclose(system.kernel.product(a), system.kernel.product(plain), rtol=0, atol=1e-8)
 
 
-def test_top_eigenpairs():
+def test_top_eigenpairs_are_those_of_the_whole_matrix():
     rng = np.random.default_rng(10)
     K = rbf(rng.normal(size=(200, 3)), 0.1)
     sigma, Z = top_eigenpairs(K, 12)
@@ -242,7 +242,7 @@ def test_top_eigenpairs():
     assert np.linalg.eigvalsh(K - Z @ Z.T).min() > -1e-8
 
 
-def test_wrong_arguments():
+def test_wrong_arguments_are_refused():
     system = large(1.0, n=20)
     with pytest.raises(ValueError, match=r"loss must be one of .*got 'logistic'"):
         DualSystem(system.kernel, "logistic")
@@ -274,14 +274,6 @@ def test_kernel_values_carry_the_dual_solution(sparse_weights):
     assert_allclose(scores(model, new, None), system.kernel.predict(a, K_new), atol=1e-12)
     assert_allclose(scores(model, None, new), system.kernel.predict(a, None, K_new), atol=1e-12)
     assert_allclose(scores(model, new, new), system.kernel.predict(a, K_new, K_new), atol=1e-12)
-
-
-def test_kernel_values_check_their_kernel():
-    with pytest.raises(ValueError, match="not symmetric"):
-        KernelValues(NodeKernel("precomputed"), Nodes(np.arange(9.0).reshape(3, 3)))
-    values = KernelValues(NodeKernel("precomputed", constant=True), Nodes(np.eye(3)))
-    assert_allclose(values.training(), np.eye(3) + 1)
-    assert_allclose(values.transform(Nodes(np.ones((2, 3)))), 2)
 
 
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
