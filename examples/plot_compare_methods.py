@@ -2,12 +2,13 @@
 Researchers: compare methods fairly
 ===================================
 
-For those who want to know whether one method is better than another: the same folds for all, hyperparameters chosen
-inside of the training graphs, the setting said, and a test of the difference.
+For those who want to know whether one method is better than another. All methods get the same folds, hyperparameters
+are chosen inside the training graphs, the setting is named, and a test checks the difference.
 """
 
 # %%
-# Objects of six classes in three groups, related by 2 within a class, 1 within a group, 0 otherwise. Classes overlap.
+# Objects of six classes in three groups. The relation is 2 within a class, 1 within a group, 0 otherwise. Classes
+# overlap.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,8 +24,8 @@ kernel = {"kernel": "rbf", "gamma": 0.03}
 alphas = np.logspace(-3, 3, 5)
 
 # %%
-# Every method on the same folds of setting 4: both the conditioning node and the objects are new. The search of λ is
-# part of the method, so it is done anew inside of each training graph.
+# Every method gets the same folds of setting 4: both the conditioning node (the node we rank for) and the objects are
+# new. Choosing λ, the strength of the regularisation, is part of the method, so it is repeated in each training graph.
 
 methods = {
     "similarity": SimilarityRanker(**kernel),
@@ -43,7 +44,7 @@ for name, result in results.items():
     print(f"{name:<20} rank loss {loss:.4f} ± {error:.4f}   NDCG {result.mean('ndcg'):.4f}")
 
 # %%
-# A mean hides the queries; their distribution does not.
+# A mean hides the single queries (conditioning nodes). Their distribution shows them.
 
 axes = plt.subplots(figsize=(6, 4), layout="constrained")[1]
 for name in ("similarity", "two-step ridge", "ranking"):
@@ -51,13 +52,14 @@ for name in ("similarity", "two-step ridge", "ranking"):
     QueryLossDisplay.from_values(queries["rank_loss"], queries["query"]).plot(ax=axes, kind="ecdf", name=name, worst=0)
 
 # %%
-# Is the difference real? Paired by conditioning node, with an interval and a sign-flip test. It speaks of these
-# training graphs, not of other data.
+# Is the difference real? It is paired by conditioning node, with an interval and a sign-flip test. The answer is about
+# these training graphs, not about other data.
 
 print(compare(results["ranking"], results["regression"], random_state=0))
 
 # %%
-# The curve of λ, and the path of early stopping at λ = 0, which the paper takes instead.
+# Left: the loss by λ. Right: the loss by number of iterations at λ = 0, for early stopping, which the paper uses
+# instead.
 
 left, right = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)[1]
 for loss in ("regression", "ranking"):

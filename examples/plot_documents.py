@@ -2,12 +2,12 @@
 Documents: texts in, rankings out
 =================================
 
-For those who search texts by a text. Two documents are related by what they are about: 2 for the same topic, 1 for the
-same field, 0 otherwise. The relation is *symmetric*, and new documents are ranked for new documents.
+For those who search texts by a text. The relation of two documents is 2 for the same topic, 1 for the same field and 0
+otherwise. It is *symmetric*: the same in both directions. New documents are ranked for new documents.
 """
 
 # %%
-# Short texts, each mixing the words of a topic, of its field and of everything.
+# Short texts. Each mixes the words of a topic, of its field and of everything.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,8 +46,8 @@ levels = np.array(levels)
 print(texts[0])
 
 # %%
-# Texts are nodes like any others. ``from_classes`` with two columns is a taxonomy: the relation is the number of
-# leading levels that two documents share. The pipeline learns the vocabulary from the training documents alone.
+# Texts can be nodes. ``from_classes`` with two columns is a taxonomy: the relation is the number of leading levels that
+# two documents share. The pipeline learns the vocabulary from the training documents only.
 
 graph = RelationGraph.from_classes(texts, levels)
 learned = make_pipeline(NodeTransformer(TfidfVectorizer()), ConditionalRanker("symmetric", alpha=0.1))
@@ -56,7 +56,7 @@ for name, ranker in {"cosine similarity": cosine, "learned": learned}.items():
     print(name, cross_validate(ranker, graph, cv=SettingSplit(4, 3, random_state=0)), sep="\n")
 
 # %%
-# The texts most like a text that is new, and what they are about.
+# The texts that are most like a new text, and their field and topic.
 
 learned.fit(graph)
 (best,) = np.argsort(-learned.predict(["a goalie and a coach in this season"]), axis=1)[:, :5]
@@ -64,7 +64,7 @@ for position in best:
     print(levels[position], texts[position][:60], "…")
 
 # %%
-# Half of the documents against the other half: rows are documents, in the order of their topics.
+# Train on half of the documents and rank the other half. Rows are documents, in the order of their topics.
 
 half = rng.permutation(len(texts))
 train, test = graph[half[:120]], graph[half[120:]]

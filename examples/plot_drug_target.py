@@ -2,13 +2,14 @@
 Drugs and targets: two kinds of nodes, and holes
 ================================================
 
-For those who rank targets for a drug, users' items, or anything where conditioning nodes and objects are of two kinds.
-The relation is *ordinary*. Most pairs were never measured, and how well a ranker does depends on what is new.
+For those who rank targets for a drug, items for a user, or anything else of two kinds. The drug is the *conditioning
+node*, the targets are the *objects*. The relation is *ordinary*: nothing is assumed about it. Most pairs were never
+measured (holes), and how well a ranker does depends on what is new.
 """
 
 # %%
-# 80 drugs and 60 targets with features of their own, and affinities that depend on both; a third of the pairs was
-# measured, with noise. NaN is what was not.
+# 80 drugs and 60 targets, each kind with its own features, and affinities that depend on both. A third of the pairs was
+# measured, with noise. The others are NaN.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,31 +33,31 @@ graph = RelationGraph(
 print(graph)
 
 # %%
-# Which solver, why and at what cost, before any work is done:
+# The plan names the solver, the reason and the cost, before any work is done:
 
 ranker = ConditionalRanker(relation="ordinary", loss="ranking", alpha=3.0, kernel="rbf", gamma=0.05, constant=True)
 print(ranker.plan(graph))
 
 # %%
-# Say which setting a number is for: a new pair of known ones (1), new drugs (2), new targets (3), both (4). The last is
-# the hardest. ``constant=True`` lets a target be strong for all drugs.
+# Say which setting a number is for: a new pair of a known drug and a known target (1), new drugs (2), new targets (3),
+# both new (4). The last is the hardest. ``constant=True`` allows a target to be strong for all drugs.
 
 print(cross_validate_settings(ranker, graph, cv=SettingSplit(4, 3, random_state=0)))
 
 # %%
-# Nearest neighbours cannot be compared by one number either.
+# For nearest neighbours, too, one number is not enough.
 
 print(cross_validate_settings(NearestNeighbours(), graph, settings=(1, 2), cv=SettingSplit(4, 3, random_state=0)))
 
 # %%
-# Targets for drugs that are new:
+# Targets for new drugs:
 
 ranker.fit(graph)
 print(ranker.rank(rng.standard_normal((2, 6)), top=5))
 
 # %%
-# What was measured beside what is predicted, strong drugs and targets first, and drugs (filled) with targets (hollow)
-# in the two coordinates that matter most: a target ranks high for the drugs in its direction.
+# Left: measured and predicted values, strong drugs and targets first. Right: drugs (filled) and targets (hollow) in the
+# two coordinates that matter most. A target ranks high for the drugs in its direction.
 
 figure = plt.figure(figsize=(12, 4.4), layout="constrained")
 left, right = figure.subfigures(1, 2, width_ratios=(1.6, 1))

@@ -2,9 +2,10 @@
 Search kernel and regularisation with Optuna
 ============================================
 
-An Optuna study over λ and the width of an RBF kernel, judged by cross-validation in setting 4: both the conditioning
-nodes and the objects of a test graph are new. Folds hold out single games, which are noisy; the test graph has the
-winning probabilities, so its loss is lower. Needs ``pip install optuna``.
+An Optuna study over λ (the regularisation) and the width of an RBF kernel. Cross-validation in setting 4 judges each
+trial: both the conditioning nodes (the nodes we rank for) and the objects of a test graph are new. Folds are scored on
+single games, which are noisy. The test graph has the winning probabilities, so its loss is lower. Needs
+``pip install optuna``.
 """
 
 import optuna
@@ -22,7 +23,7 @@ def make_ranker(params):
 
 
 def loss(trial):
-    """Mean rank loss over the folds, the same ones for every trial."""
+    """Mean rank loss over the folds, which are the same for every trial."""
     params = {
         "alpha": trial.suggest_float("alpha", 1e-2, 1e2, log=True),
         "gamma": trial.suggest_float("gamma", 1e-2, 1e2, log=True),
@@ -37,7 +38,7 @@ best = make_ranker(study.best_params).fit(train)
 print(f"{study.best_params}: rank loss {study.best_value:.3f} in cross-validation, {1 - best.score(test):.3f} in test")
 
 # %%
-# The search at a glance: dark points are good.
+# All trials in one picture: dark points are good.
 
 import matplotlib.pyplot as plt  # noqa: E402
 

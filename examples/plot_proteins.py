@@ -2,13 +2,15 @@
 Proteins with kernel matrices
 =============================
 
-For those who have a similarity of objects, such as of sequences or structures, and no features. The relation is the
-number of levels that two proteins share in a taxonomy, like the digits of EC numbers; it is *symmetric*.
+For those who have similarities between objects, such as sequences or structures, and no features. The relation is the
+number of levels that two proteins share in a taxonomy, like the digits of EC numbers. It is *symmetric*: the same in
+both directions.
 """
 
 # %%
 # Sequences of a small taxonomy, made by mutating a common ancestor: 2 superfamilies of 3 families of 2 functions each.
-# The similarity counts common runs of three amino acids (a spectrum kernel), scaled to 1 for a sequence and itself.
+# The similarity counts common runs of two and three amino acids (a spectrum kernel), scaled to 1 for a sequence and
+# itself.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +27,7 @@ AMINO_ACIDS = np.array(list("ACDEFGHIKLMNPQRSTVWY"))
 
 
 def mutate(sequence, share):
-    """A copy with a share of the positions drawn anew."""
+    """A copy in which a share of the positions is drawn again."""
     drawn = rng.choice(AMINO_ACIDS, size=len(sequence))
     return np.where(rng.random(len(sequence)) < share, drawn, sequence)
 
@@ -46,8 +48,8 @@ counts = normalize(CountVectorizer(analyzer="char", ngram_range=(2, 3)).fit_tran
 K = (counts @ counts.T).toarray()
 
 # %%
-# A graph of the kernel matrix and the taxonomy; the relation itself is never built. Subgraphs know the kernel values
-# between each other, so a kernel is handed over once, for all proteins.
+# A graph from the kernel matrix and the taxonomy. The relation itself is never built. Subgraphs know the kernel values
+# between each other, so you pass the kernel once, for all proteins.
 
 graph = RelationGraph.from_classes(K, taxonomy)
 order = rng.permutation(len(K))
@@ -55,8 +57,8 @@ known, new = graph[order[:200]], graph[order[200:]]
 print(known)
 
 # %%
-# λ is chosen by leaving proteins out, exactly and without refitting, since all pairs are known. Beside it the
-# similarity itself, which needs no training.
+# λ, the strength of the regularisation, is chosen by leaving proteins out. This is exact and needs no refitting,
+# because all pairs are known. For comparison we rank by the similarity itself, which needs no training.
 
 ranker = ConditionalRankerCV(
     np.logspace(-4, 2, 7), "leave-node-out", relation="symmetric", loss="ranking", kernel="precomputed"
@@ -65,8 +67,8 @@ similarity = SimilarityRanker("precomputed").fit(known)
 print(f"pairs of new proteins in the right order: {ranker.score(new):.1%}, by similarity {similarity.score(new):.1%}")
 
 # %%
-# Each row is a protein of its own and shows its true values in the predicted order: a perfect ranking gives the left
-# image again.
+# Each row is one protein and shows its true values in the predicted order. A perfect ranking would repeat the left
+# image.
 
 family = np.array([f"{a}.{b}" for a, b, _ in taxonomy[order[200:]]])
 RelationDisplay.from_estimator(ranker, new, order=np.lexsort(taxonomy[order[200:]].T[::-1]), groups=family).plot(
@@ -74,17 +76,17 @@ RelationDisplay.from_estimator(ranker, new, order=np.lexsort(taxonomy[order[200:
 )
 
 # %%
-# For which proteins does it help?
+# For which proteins does learning help?
 
 axes = plt.subplots(figsize=(5.4, 3.6), layout="constrained")[1]
 QueryLossDisplay.from_estimator(ranker, new).plot(ax=axes, kind="ecdf", name="learned", worst=0)
 QueryLossDisplay.from_estimator(similarity, new).plot(ax=axes, kind="ecdf", name="similarity", worst=0)
 
 # %%
-# Whole families that were never seen are another matter: what was learned of others may rank worse than the similarity.
-# ``prior="similarity"`` starts from the kernel and learns corrections; λ and the prior's weight are chosen together, on
-# families that are held out inside of the training graph. It then loses little to the similarity where nothing can be
-# learned, and the plain model loses much.
+# Whole families that were never seen are harder: a model that learned from other families may rank worse than the
+# similarity. ``prior="similarity"`` starts from the kernel and learns corrections. λ and the weight of the prior are
+# chosen together, on families that are held out inside the training graph. If nothing can be learned, it loses little
+# compared with the similarity, whereas the plain model loses much.
 
 families = 3 * taxonomy[:, 0] + taxonomy[:, 1]
 inner = SettingSplit(4, 4, groups=families, random_state=1)

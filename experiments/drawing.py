@@ -31,17 +31,18 @@ class Panel:
     x_limits: tuple[float, float] | None = None
 
 
-def curves(name: str, caption: str, panels: Sequence[Panel], columns: int = 1) -> Picture:
-    """Draw panels, and keep their points; a series has the same colour in every panel."""
+def curves(name: str, caption: str, panels: Sequence[Panel], columns: int = 1, height: float = 3.1) -> Picture:
+    """Draw panels of some height in inches, and keep their points; a series has the same colour in every panel."""
     rows = -(-len(panels) // columns)
-    figure = Figure(figsize=(6.4 * columns if columns > 1 else 8.6, 0.4 + 3.1 * rows), layout="constrained")
+    figure = Figure(figsize=(6.4 * columns if columns > 1 else 8.6, 0.4 + height * rows), layout="constrained")
     colours: dict[str, str] = {}
     points = []
     for ax, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, panels, strict=False):
         ends = []
         for series, (x, y) in panel.series.items():
             colour = colours.setdefault(series, LINES[len(colours) % len(LINES)])
-            style = "-" if list(colours).index(series) < 4 else "--"
+            place = list(colours).index(series)
+            style = "-" if place < 4 else "--" if place < 12 else ":"
             marker = "o" if len(x) <= 30 else ""
             ax.plot(x, y, marker=marker, markersize=3, linewidth=1.4, color=colour, linestyle=style)
             points += [(panel.title, series, float(a), float(b)) for a, b in zip(x, y, strict=True)]
@@ -74,9 +75,13 @@ def name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
     step = 16 / ax.bbox.height  # a line of text, in pixels
     for place in range(1, len(heights)):
         heights[place] = max(heights[place], heights[place - 1] + step)
-    over = max(0.0, heights[-1] - 1.0) if heights else 0.0
+    # Names that were pushed above the axes come down again, and push those below them.
+    limit = 1.0
+    for place in reversed(range(len(heights))):
+        heights[place] = min(heights[place], limit)
+        limit = heights[place] - step
     for height, (_, _, name, colour) in zip(heights, ends, strict=True):
-        ax.text(1.01, height - over, name, transform=ax.transAxes, va="center", fontsize=8, color=colour)
+        ax.text(1.01, height, name, transform=ax.transAxes, va="center", fontsize=8, color=colour)
 
 
 def plain_ticks(ax: Axes) -> None:

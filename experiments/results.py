@@ -34,7 +34,7 @@ class Row:
     note : str
         Chosen parameters, or the reason why it differs from the paper.
     unit : str
-        "rank loss", or "s" where time itself is measured.
+        "rank loss"; "s" if the row measures time; "ratio" if it compares two numbers.
     paper_error : float or None
         Standard error of the paper's number, where it can be told.
     """

@@ -139,3 +139,14 @@ def exact_complete(K, Y, alpha, *, relation="ordinary", loss="ranking", K_querie
         a = mpmath.lu_solve(mpmath.matrix(train.tolist()), mpmath.matrix(y.tolist()))
         scores = new @ np.array(list(a), dtype=object)
         return scores.astype(float).reshape(len(K_queries), len(K_objects))
+
+
+def error(found, expected):
+    """Largest difference relative to the largest expected value."""
+    assert found.shape == expected.shape
+    return np.abs(found - expected).max() / max(np.abs(expected).max(), 1e-300)
+
+
+def scaled(share, K, K_objects=None):
+    """λ as a share of the largest eigenvalue of the edge kernel."""
+    return share * np.linalg.eigvalsh(K)[-1] * np.linalg.eigvalsh(K if K_objects is None else K_objects)[-1]

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from condrank import __version__, cli, demo
+from condrank.demo import stories
 
 runner = CliRunner()
 
@@ -25,8 +26,8 @@ def condrank(*arguments, **options):
 def result():
     """The demo's result with fewer repetitions."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "GAMES_DRAWS", 2)
-        patch.setattr(demo, "HOLD_OUTS", 1)
+        patch.setattr(stories, "GAMES_DRAWS", 2)
+        patch.setattr(stories, "HOLD_OUTS", 1)
         steps = []
         found = demo.run_demo(seed=3, step=steps.append)
         assert len(steps) == demo.count_steps()
@@ -118,7 +119,7 @@ def test_json_is_all_of_stdout(tmp_path, ready, result):
     for name, task in (("rock_paper_scissors", result.games), ("digits", result.digits)):
         models = found[name]["models"]
         assert [model["rank_loss"] for model in models] == [model.rank_loss for model in task.models]
-        assert {(model["relation"], model["loss"]) for model in models} >= set(demo.SIX_MODELS)
+        assert {(model["relation"], model["loss"]) for model in models} >= set(stories.SIX_MODELS)
         assert found[name]["baselines"]["random"] == 0.5
 
 
@@ -143,14 +144,14 @@ def test_rankings_are_of_unseen_nodes_best_first(result):
 
 def test_alpha_is_chosen_without_the_test_nodes():
     # The same choice whatever the test graph holds: it is never asked.
-    train, _ = demo.make_digits_task(90, 1, random_state=0)
-    ranker = demo.ConditionalRankerCV(
-        demo.DIGITS_ALPHAS, demo.digits_split(train), relation="symmetric", **demo.DIGITS_KERNEL
+    train, _ = stories.make_digits_task(90, 1, random_state=0)
+    ranker = stories.ConditionalRankerCV(
+        stories.DIGITS_ALPHAS, stories.digits_split(train), relation="symmetric", **stories.DIGITS_KERNEL
     )
     held_out = train[60:]
     losses = {}
-    for alpha in demo.DIGITS_ALPHAS:
-        fitted = demo.ConditionalRanker(relation="symmetric", alpha=alpha, **demo.DIGITS_KERNEL).fit(train[:60])
+    for alpha in stories.DIGITS_ALPHAS:
+        fitted = stories.ConditionalRanker(relation="symmetric", alpha=alpha, **stories.DIGITS_KERNEL).fit(train[:60])
         losses[alpha] = 1 - fitted.score(held_out)
     assert ranker.fit(train).alpha_ == min(losses, key=losses.__getitem__)
 

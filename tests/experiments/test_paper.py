@@ -57,7 +57,7 @@ def data(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["rps", "newsgroups", "newsgroups_beyond", "newsgroups_all", "runtime"])
+@pytest.mark.parametrize("name", ["rps", "newsgroups", "newsgroups_beyond", "newsgroups_all", "runtime", "theory"])
 def test_experiment_writes_tables_pages_and_pictures(name, data, tmp_path, experiments):
     run = runner.invoke(
         cli.app, ["reproduce", name, "--quick", "--output", str(tmp_path), "--data", str(data), "--seed", "1"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import reference
+from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from condrank.fitting.run import HeldOut, hold_out
 from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
@@ -299,3 +300,13 @@ def test_history_goes_with_the_next_fit():
     one = ranker().fit(graph_of(1)[TRAIN], validation=graph_of(1)[TEST])
     one.set_params(solver="closed_form", alpha=1.0).fit(graph_of(1))
     assert not hasattr(one, "history_")
+
+
+def test_early_stopping_incoming_holds_out_columns():
+    graph = RelationGraph(TWELVE_NODES, TWELVE_LABELS[:, :9], objects=RNG.normal(size=(9, 2)))
+    ranker = ConditionalRanker(
+        solver="early_stopping", rank_by="incoming", validation_fraction=0.3, max_iter=5, random_state=0
+    ).fit(graph)
+    assert ranker.predict(graph).shape == (9, 12)
+    assert len(ranker._trained_on[0]) == 12
+    assert len(ranker._trained_on[1]) == 6

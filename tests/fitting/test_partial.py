@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
+from condrank.exceptions import RelationWarning
 
 rng = np.random.default_rng(0)
 N, D = 60, 5
@@ -31,6 +32,12 @@ GRAPHS = {
 }
 MODELS = list(itertools.product(("ordinary", "symmetric", "reciprocal"), ("ranking", "regression")))
 pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
+RNG = np.random.default_rng(0)
+N_FEW, D_FEW = 30, 4
+FEW = RNG.normal(size=(N_FEW, D_FEW))
+FEW_LABELS = np.arange(N_FEW) % 3
+WINS = np.array([[0.5, 0.8, 0.3], [0.2, 0.5, 0.9], [0.7, 0.1, 0.5]])
+from_classes = RelationGraph.from_classes
 
 
 def both(graph, X=X, blocks=BLOCKS, **params):
@@ -265,3 +272,81 @@ def test_a_fit_without_sums_cannot_go_on():
     ranker = ConditionalRanker().partial_fit(block)
     with pytest.raises(ValueError, match="kernel must be that of the nodes before"):
         ranker.set_params(kernel="cosine").partial_fit(block)
+
+
+def test_partial_fit_warns_as_fit_does():
+    S = np.array([[1.0, 0.5], [0.2, 1.0]])
+    graph = RelationGraph.from_classes(RNG.normal(size=(6, 2)), [0, 0, 0, 1, 1, 1], S)
+    messages = []
+    for method in ("fit", "partial_fit"):
+        with pytest.warns(RelationWarning, match="the symmetric part is learned") as caught:
+            getattr(ConditionalRanker("symmetric"), method)(graph)
+        assert caught[0].filename == __file__
+        messages.append(str(caught[0].message))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
+@pytest.mark.parametrize("cuts", [[1], [1, 2], [1, 2, 3, 4], [10, 11], [15]], ids=str)
+@pytest.mark.filterwarnings("error::condrank.exceptions.RelationWarning")
+def test_probabilities_may_begin_with_one_node(rank_by, cuts):
+    def graph(rows):
+        return from_classes(FEW[rows], FEW_LABELS[rows], WINS, classes=[0, 1, 2])
+
+    params = {"relation": "reciprocal", "loss": "regression", "constant": True, "rank_by": rank_by}
+    parts = ConditionalRanker(**params)
+    for rows in np.split(np.arange(N_FEW), cuts):
+        parts.partial_fit(graph(rows))
+    whole = ConditionalRanker(**params).fit(graph(slice(None)))
+    assert whole._model.offset == 0.5
+    np.testing.assert_allclose(parts.predict(FEW, FEW), whole.predict(FEW, FEW), rtol=1e-9, atol=1e-9)
+
+
+def test_single_nodes_of_parts_and_of_factors_keep_the_scale():
+    members = np.eye(3)[FEW_LABELS]
+    params = {"relation": "reciprocal", "loss": "regression"}
+    whole = RelationGraph.from_factors(FEW, members, WINS)
+    expected = ConditionalRanker(**params).fit(whole).predict(FEW, FEW)
+    for make in (lambda rows: whole[rows], lambda rows: RelationGraph.from_factors(FEW[rows], members[rows], WINS)):
+        for cuts in ([10, 11], [1]):
+            parts = ConditionalRanker(**params)
+            for rows in np.split(np.arange(N_FEW), cuts):
+                parts.partial_fit(make(rows))
+            np.testing.assert_allclose(parts.predict(FEW, FEW), expected, rtol=1e-9, atol=1e-9)
+    ranker = ConditionalRanker(**params).partial_fit(whole)
+    skew = np.array([[0.0, 2.0, -1.0], [-2.0, 0.0, 3.0], [1.0, -3.0, 0.0]])
+    with pytest.raises(ValueError, match=r"relation S|scale of the relation"):
+        ranker.partial_fit(RelationGraph.from_factors(FEW, members, skew))
+
+
+def test_objects_with_other_features_are_refused():
+    def graph(nodes, objects):
+        return RelationGraph.from_factors(nodes, FEW, np.eye(D_FEW), FEW[:9], objects=objects)
+
+    others = RNG.normal(size=(9, 6))
+    for rank_by in ("outgoing", "incoming"):
+        ranker = ConditionalRanker(rank_by=rank_by).partial_fit(graph(FEW, others))
+        with pytest.raises(ValueError, match="objects must have 6 features, as before, got 5"):
+            ranker.partial_fit(graph(FEW, others[:, :5]))
+        with pytest.raises(ValueError, match="X must have 4 features, as before, got 3"):
+            ranker.partial_fit(graph(FEW[:, :3], others))
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"gamma": 2.0}, r"gamma must be that of the nodes before, None, got 2\.0"),
+        ({"kernel": "laplacian"}, "kernel must be that of the nodes before, 'rbf', got 'laplacian'"),
+        ({"constant": True}, "constant must be"),
+        ({"feature_weights": [1, 1, 1, 0]}, "feature_weights must be"),
+        ({"n_components": 6}, "n_components must be that of the nodes before, 5, got 6"),
+        ({"landmarks": "pivoted"}, "landmarks must be"),
+        ({"kernel": "linear", "n_components": None}, "kernel must be"),
+        ({"rank_by": "incoming"}, "rank_by must be"),
+    ],
+    ids=str,
+)
+def test_the_parameter_that_was_changed_is_named(change, match):
+    ranker = ConditionalRanker(kernel="rbf", n_components=5).partial_fit(from_classes(FEW, FEW_LABELS))
+    with pytest.raises(ValueError, match=match):
+        ranker.set_params(**change).partial_fit(from_classes(FEW, FEW_LABELS))

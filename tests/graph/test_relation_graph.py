@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import RelationGraph
 
 
@@ -384,3 +385,26 @@ def test_ids_need_ids():
 
 def test_iterating_ends():
     assert [graph.to_dense().item() for graph in RelationGraph(X, Y)] == np.diagonal(Y).tolist()
+
+
+def test_a_graph_without_both_directions_of_any_pair_is_shown_as_ordinary():
+    assert repr(RelationGraph.from_edges(np.eye(3), [0, 1], [1, 2], [1.0, 2.0])).endswith("ordinary)")
+    assert repr(RelationGraph.from_edges(np.eye(3), [0, 1], [1, 0], [1.0, -1.0])).endswith("reciprocal)")
+    assert repr(RelationGraph.from_edges(np.eye(3), [0, 1], [1, 0], [1.0, 1.0])).endswith("symmetric)")
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_a_tournament_is_probabilities_sparse_or_not(make):
+    wins = np.triu(np.ones((6, 6)), 1)
+    graph = RelationGraph(TWELVE_NODES[:6], make(wins), **({"unstored": "zero"} if make is sparse.csr_array else {}))
+    assert graph.centre == 0.5
+
+
+def test_a_tournament_of_classes_of_one_is_probabilities():
+    graph = RelationGraph.from_classes(TWELVE_NODES[:6], np.arange(6), np.triu(np.ones((6, 6)), 1))
+    assert graph.centre == 0.5
+
+
+def test_probabilities_must_lie_within_0_and_1():
+    with pytest.raises(ValueError, match=r"within 0..1, got -1 to 1"):
+        RelationGraph(TWELVE_NODES, np.sign(TWELVE_LABELS - TWELVE_LABELS.T), probabilities=True)

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
+from builders import SMALL_KERNEL
 from condrank import ConditionalRanker, NodeTransformer, RelationGraph
 from condrank.baselines import NearestNeighbours
 from condrank.model_selection import SettingSplit, cross_validate
@@ -160,3 +161,19 @@ def test_bad_transformers():
     broken = NodeTransformer(FunctionTransformer(lambda X: X * np.inf))
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="transformed nodes must be finite"):
         broken.fit_transform(make_graph())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: NodeTransformer(None).fit(SMALL_KERNEL), "transformer must be a transformer .*got None"),
+        (
+            lambda: NodeTransformer(StandardScaler).fit(SMALL_KERNEL),
+            r"the class StandardScaler: write StandardScaler\(\)",
+        ),
+        (lambda: NodeTransformer(PCA(), 3).fit(SMALL_KERNEL), "object_transformer must be a transformer .*got 3"),
+    ],
+)
+def test_what_is_no_transformer_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

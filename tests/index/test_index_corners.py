@@ -1,16 +1,12 @@
 """Indexes at their limits: of distributed rankers, emptied, of many names, pickled, and in a ranker's place."""
 
 import copy
-import itertools
 import pickle
-import tracemalloc
 
 import numpy as np
 import pytest
 
 from condrank import ConditionalRanker, ObjectIndex, RelationGraph
-from condrank.index.approximate import scores_at
-from condrank.index.names import Names
 
 RNG = np.random.default_rng(0)
 N, D = 60, 4
@@ -81,48 +77,8 @@ def test_copies_answer_alike_and_change_apart(kind, copied):
     assert "n3" not in index.top(QUERIES, N).ids
 
 
-def test_scores_of_found_objects_take_little_memory():
-    Q, objects = RNG.normal(size=(500, 64)), RNG.normal(size=(300, 64))
-    places = RNG.integers(0, 300, size=(500, 200))
-    tracemalloc.start()
-    found = scores_at(Q, objects, places)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 12e6  # all vectors at once are 51 MB
-    np.testing.assert_allclose(found, np.take_along_axis(Q @ objects.T, places, axis=1), rtol=1e-10, atol=1e-10)
-
-
-def test_names_grow_without_a_copy_each_time_and_older_ones_stay():
-    names = Names(np.array(["a", "b"]), np.zeros(0, dtype=np.intp))
-    seen = []
-    for number in range(200):
-        names.add(names.check_new([f"name {number}"], 1))
-        seen.append(names.ids)
-    assert names.ids.tolist() == ["a", "b", *(f"name {number}" for number in range(200))]
-    for number, before in enumerate(seen):
-        assert before.tolist() == names.ids.tolist()[: number + 3]
-    assert sum(not np.shares_memory(one, other) for one, other in itertools.pairwise(seen)) < 20
-
-
 def test_ids_of_conditioning_nodes_are_looked_through_once(monkeypatch):
     index = make("exact")
     first = index.top(ids=["n3", "n1"])
     monkeypatch.setattr("condrank.nodes.checking.Ids", None)
     np.testing.assert_array_equal(index.top(ids=["n3", "n1"]).indices, first.indices)
-
-
-def test_what_may_be_excluded():
-    index = make("exact", ids=np.arange(N))
-    index.remove([3])
-    np.testing.assert_array_equal(index.top(QUERIES, exclude=[3, 1000]).indices, index.top(QUERIES).indices)
-    index = ranker().index(X)
-    index.remove([3])
-    np.testing.assert_array_equal(index.top(QUERIES, exclude=[3]).indices, index.top(QUERIES).indices)
-    with pytest.raises(ValueError, match=r"exclude must lie within 0\.\.59, got 1000"):
-        index.top(QUERIES, exclude=[1000])
-
-
-def test_a_file_of_an_index_is_told_from_that_of_a_ranker(tmp_path):
-    make("exact").save(tmp_path / "index")
-    with pytest.raises(ValueError, match=r"ObjectIndex\.load"):
-        ConditionalRanker.load(tmp_path / "index")

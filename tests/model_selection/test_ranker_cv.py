@@ -380,3 +380,12 @@ def test_edge_out_of_an_incomplete_graph_is_refused():
 def test_nothing_to_rank_is_said():
     with pytest.raises(ValueError, match="nothing to rank"):
         ConditionalRankerCV().fit(X, np.ones((N, N)))
+
+
+def test_a_number_of_folds_is_the_same_folds_each_time():
+    X = RNG.normal(size=(20, 3))
+    Y = RNG.normal(size=(20, 20))
+    one, other = (ConditionalRankerCV([0.1, 1.0], 3).fit(X, Y).cv_losses_ for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    third = ConditionalRankerCV([0.1, 1.0], 3, random_state=1).fit(X, Y).cv_losses_
+    assert not np.array_equal(one, third)

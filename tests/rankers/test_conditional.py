@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from builders import LABELS, NODES, TWELVE_LABELS, TWELVE_NODES, refused, with_entry
 from condrank import ConditionalRanker, RelationGraph, metrics
 from condrank.exceptions import RelationWarning
 
@@ -373,3 +374,21 @@ def test_memory_limits_what_is_fitted(monkeypatch):
     for available in (needed, None):
         monkeypatch.setattr("condrank.base.memory.available_memory", lambda available=available: available)
         ConditionalRanker(kernel="rbf").fit(X, Y)
+
+
+@pytest.mark.parametrize("alphas", [1.0, None, "12"])
+def test_a_path_needs_a_sequence_of_alphas(alphas):
+    refused("alphas must be a sequence of numbers, got", ConditionalRanker().fit(NODES, LABELS).path, alphas)
+
+
+def test_a_refused_fit_leaves_the_ranker_as_it_was():
+    ranker = ConditionalRanker().fit(NODES, LABELS)
+    before = ranker.predict(NODES)
+    refused("finite", ranker.fit, with_entry(NODES, 0, 0, np.nan), LABELS)
+    np.testing.assert_array_equal(ranker.predict(NODES), before)
+
+
+def test_a_path_checks_its_alphas_before_it_is_walked():
+    ranker = ConditionalRanker().fit(TWELVE_NODES, TWELVE_LABELS)
+    with pytest.raises(ValueError, match="alphas must be"):
+        ranker.path([1.0, -1.0])

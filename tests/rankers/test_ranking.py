@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from builders import LABELS, NODES, TWELVE_LABELS, TWELVE_NODES, ranker_of_games, refused
 from condrank import ConditionalRanker, RelationGraph
 from condrank.base.blocks import row_blocks
 from condrank.rankers.ranking import Ranking, top_indices
@@ -246,3 +247,27 @@ def test_rankings_can_be_compared_and_not_changed():
     assert ranking != Ranking(np.zeros((2, 2), dtype=int), np.zeros((2, 2)))
     with pytest.raises(dataclasses.FrozenInstanceError):
         ranking.scores = None
+
+
+@pytest.mark.parametrize("top", [0, -1, 2.5, "3", None])
+def test_a_top_that_is_no_whole_number_is_refused(top):
+    refused(
+        "top must be a whole number of at least 1, got", ConditionalRanker().fit(NODES, LABELS).rank, NODES, top=top
+    )
+
+
+def test_rankings_are_indexed_and_iterated():
+    ranking = ranker_of_games().rank(["ann", "bob"], top=2)
+    assert ranking[0] == list(zip(ranking.ids[0].tolist(), ranking.scores[0].tolist(), strict=True))
+    assert [row[0][0] for row in ranking] == ranking.ids[:, 0].tolist()
+    assert ranking[-1] == list(ranking)[1]
+    short = Ranking(np.array([[2, -1]]), np.array([[1.0, -np.inf]]))
+    assert list(short) == [[(2, 1.0)]]
+    with pytest.raises(IndexError):
+        ranking[2]
+
+
+def test_rankings_of_no_one_are_empty():
+    graph = RelationGraph(TWELVE_NODES, TWELVE_LABELS)
+    ranking = ConditionalRanker().fit(graph).rank(graph[[]], top=3)
+    assert len(ranking) == 0

@@ -41,7 +41,7 @@ def observed(Y):
 @pytest.mark.parametrize("share", [1.0, 0.5])
 @pytest.mark.parametrize("compared", [[0], [1, 2]])
 @pytest.mark.parametrize("constant", [False, True])
-def test_agrees_with_the_whole_edge_kernel(nodes, loss, share, compared, constant):
+def test_compared_features_agree_with_the_whole_edge_kernel(nodes, loss, share, compared, constant):
     X, X_new = nodes
     Y = relation(X, share=share, crisp=loss == "logistic")
     edges, values = observed(Y)
@@ -74,7 +74,7 @@ def test_sampled_and_dense_products_agree(nodes, loss):
     np.testing.assert_array_equal(dense.rhs, sampled.rhs)
 
 
-def test_weights_repeats_and_linear_features(nodes):
+def test_weights_repeats_and_linear_features_agree_with_the_whole_edge_kernel(nodes):
     X, _ = nodes
     rng = np.random.default_rng(5)
     s, t = (rng.integers(0, N, size=60) for _ in range(2))
@@ -100,7 +100,7 @@ def test_incoming_turns_every_edge(nodes, loss):
     np.testing.assert_allclose(incoming.compared_coef_, -turned.compared_coef_, atol=1e-7)
 
 
-def test_is_reciprocal_and_steps_where_the_feature_is_overtaken(nodes):
+def test_scores_are_reciprocal_and_step_where_the_feature_is_overtaken(nodes):
     X, X_new = nodes
     ranker = ConditionalRanker("reciprocal", "regression", kernel="rbf", compared=[0], alpha=0.1).fit(X, relation(X))
     scores = ranker.predict(X_new, X_new)
@@ -121,14 +121,14 @@ def test_probabilities_sum_to_one_exactly(nodes):
     assert ranker.strengths(X_new).shape == (NEW,)
 
 
-def test_probability_scale_is_given_back(nodes):
+def test_probabilities_are_given_back_on_their_scale(nodes):
     X, _ = nodes
     Y = (np.sign(X[:, [0]] - X[:, 0]) + 1) / 2
     ranker = ConditionalRanker("reciprocal", "regression", kernel="rbf", compared=[0], alpha=0.01).fit(X, Y)
     assert np.abs(ranker.predict(X) - Y).max() < 0.2
 
 
-def test_float32_stays(nodes):
+def test_float32_stays_float32(nodes):
     X, _ = nodes
     Y = relation(X, share=0.8).astype(np.float32)
     options = {"kernel": "rbf", "compared": [0], "alpha": 0.5}
@@ -156,7 +156,7 @@ def test_equal_values_of_another_floating_type_are_equal(nodes, trained, asked, 
     np.testing.assert_allclose(ranker.predict(X_asked), ranker.predict(X), atol=1e-4)
 
 
-def test_sparse_features_early_stopping_warm_start_and_path(nodes):
+def test_sparse_features_early_stopping_warm_starts_and_paths_work(nodes):
     X, _ = nodes
     Y = relation(X, share=0.8)
     ranker = ConditionalRanker("reciprocal", "regression", compared=[0], alpha=0.3, tol=1e-10, warm_start=True)
@@ -171,7 +171,7 @@ def test_sparse_features_early_stopping_warm_start_and_path(nodes):
     assert early.set_params(validation_fraction=0.3).fit(X, Y).history_
 
 
-def test_plan_tells_of_compared_features(nodes):
+def test_the_plan_shows_the_compared_features(nodes):
     X, _ = nodes
     ranker = ConditionalRanker("reciprocal", "regression", kernel="rbf")
     plain = ranker.set_params(solver="primal").plan(X, relation(X))
@@ -197,14 +197,14 @@ def test_plan_tells_of_compared_features(nodes):
         ({"feature_weights": [0.0, 0.0, 0.0]}, "not all zero"),
     ],
 )
-def test_refuses(nodes, options, message):
+def test_wrong_options_are_refused(nodes, options, message):
     X, _ = nodes
     parameters = {"relation": "reciprocal", "loss": "regression", "compared": [0]} | options
     with pytest.raises(ValueError, match=message):
         ConditionalRanker(**parameters).fit(X, relation(X))
 
 
-def test_refuses_what_has_no_features(nodes):
+def test_nodes_without_features_are_refused(nodes):
     X, _ = nodes
     for options in ({"compared": [0]}, {"feature_weights": np.ones(N)}):
         with pytest.raises(ValueError, match="precomputed"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import rbf_kernel
 
+from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from condrank.models.model import Model
 from condrank.nodes import NodeKernel, Nodes
@@ -16,10 +18,11 @@ from condrank.products.edge_kernels import EDGE_KERNELS, edge_kernel
 from condrank.solvers.dual import LOSSES, DualSystem, solve_dual
 from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, top_eigenpairs
-from reference import loss_root, naive_scores
+from reference import loss_root, naive_observed, naive_scores
 
 BACKENDS = ["numba", "numpy"]
 CASES = [(relation, loss) for relation in RELATIONS for loss in LOSSES]
+RNG = np.random.default_rng(5)
 
 
 def rbf(X, gamma=0.3):
@@ -67,7 +70,7 @@ def test_scores_are_those_of_the_naive_twin(relation, loss, kind, backend):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_two_domains(loss):
+def test_two_domains_equal_the_naive_twin(loss):
     rng = np.random.default_rng(1)
     K, G = rbf(rng.normal(size=(9, 2))), rbf(rng.normal(size=(12, 3)))
     sources, targets, values, weights = edge_list(rng, 9, 12, 50, "weighted")
@@ -81,7 +84,7 @@ def test_two_domains(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", EDGE_KERNELS)
-def test_other_edge_kernels(name, loss):
+def test_other_edge_kernels_equal_a_dense_solution(name, loss):
     rng = np.random.default_rng(2)
     n = 10
     K = rbf(rng.normal(size=(n, 2)))
@@ -97,7 +100,7 @@ def test_other_edge_kernels(name, loss):
 
 
 @pytest.mark.parametrize(("relation", "loss"), CASES)
-def test_single_precision(relation, loss):
+def test_single_precision_stays_single_and_near_double(relation, loss):
     rng = np.random.default_rng(3)
     n = 12
     K = rbf(rng.normal(size=(n, 2)))
@@ -115,7 +118,7 @@ def test_single_precision(relation, loss):
 @pytest.mark.parametrize("alpha", [1e-8, 0.1, 10.0])
 @pytest.mark.parametrize("gamma", [1e-4, 0.3, 30.0])
 @pytest.mark.parametrize(("relation", "loss"), CASES)
-def test_preconditioner_is_symmetric_positive_definite(relation, loss, gamma, alpha):
+def test_the_preconditioner_is_symmetric_positive_definite(relation, loss, gamma, alpha):
     rng = np.random.default_rng(4)
     n = 15
     K = rbf(rng.normal(size=(n, 2)), gamma)
@@ -128,7 +131,7 @@ def test_preconditioner_is_symmetric_positive_definite(relation, loss, gamma, al
 
 
 @pytest.mark.parametrize(("relation", "loss"), CASES)
-def test_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
+def test_the_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
     rng = np.random.default_rng(5)
     n = 8
     K = rbf(rng.normal(size=(n, 2)))
@@ -143,7 +146,7 @@ def test_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss):
     assert_allclose(inverse @ matrix, np.eye(edges.n_pairs), atol=1e-4)
 
 
-def test_reuse_over_a_path_with_warm_starts():
+def test_a_system_is_used_again_over_a_path_with_warm_starts():
     rng = np.random.default_rng(6)
     K = rbf(rng.normal(size=(20, 2)))
     edges = Edges(*edge_list(rng, 20, 20, 120, "weighted"), (20, 20))
@@ -155,7 +158,7 @@ def test_reuse_over_a_path_with_warm_starts():
         assert_allclose(a, solve_dual(system, alpha, tol=1e-11, preconditioner=None)[0], rtol=1e-6, atol=1e-8)
 
 
-def test_labels_in_the_place_of_the_edges_own():
+def test_other_labels_may_replace_those_of_the_edges():
     rng = np.random.default_rng(7)
     K = rbf(rng.normal(size=(10, 2)))
     edges = Edges(*edge_list(rng, 10, 10, 40, "repeated"), (10, 10))
@@ -164,7 +167,7 @@ def test_labels_in_the_place_of_the_edges_own():
     assert_allclose(twice, 2 * solve_dual(system, 0.1, tol=1e-12)[0], rtol=1e-7, atol=1e-10)
 
 
-def test_watch_sees_edge_coefficients_and_stops():
+def test_a_watch_sees_the_edge_coefficients_and_stops():
     rng = np.random.default_rng(8)
     K = rbf(rng.normal(size=(10, 2)))
     edges = Edges(*edge_list(rng, 10, 10, 40, "weighted"), (10, 10))
@@ -190,7 +193,7 @@ def large(gamma, n=300, share=0.04, relation="ordinary", loss="ranking"):
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_plan_preconditions_wide_kernels(relation):
+def test_wide_kernels_are_preconditioned(relation):
     system = large(0.1, relation=relation)
     plan = plan_preconditioner(system, 0.01)
     assert plan.rank in plan.ranks[1:]
@@ -205,13 +208,13 @@ def test_plan_preconditions_wide_kernels(relation):
         assert 1 / 3 < plan.iterations[plan.ranks.index(rank)] / iterations < 3
 
 
-def test_plan_leaves_narrow_kernels_and_small_graphs_alone():
+def test_narrow_kernels_and_small_graphs_are_not_preconditioned():
     assert plan_preconditioner(large(100.0), 0.1).build() is None
     assert plan_preconditioner(large(0.1, n=20), 0.1).build() is None
     assert plan_preconditioner(large(0.1), 0.0).build() is None
 
 
-def test_single_precision_where_it_spares_time_and_nothing_of_the_result(monkeypatch):
+def test_single_precision_is_used_where_it_saves_time_and_changes_no_result(monkeypatch):
     system = large(3.0)
     assert plan_preconditioner(system, 0.1, tol=1e-10).in_single_precision
     assert not plan_preconditioner(large(3.0, n=60), 0.1).in_single_precision  # products are small
@@ -229,7 +232,7 @@ def test_single_precision_where_it_spares_time_and_nothing_of_the_result(monkeyp
     assert_allclose(system.kernel.product(a), system.kernel.product(plain), rtol=0, atol=1e-8)
 
 
-def test_top_eigenpairs():
+def test_top_eigenpairs_are_those_of_the_whole_matrix():
     rng = np.random.default_rng(10)
     K = rbf(rng.normal(size=(200, 3)), 0.1)
     sigma, Z = top_eigenpairs(K, 12)
@@ -239,7 +242,7 @@ def test_top_eigenpairs():
     assert np.linalg.eigvalsh(K - Z @ Z.T).min() > -1e-8
 
 
-def test_wrong_arguments():
+def test_wrong_arguments_are_refused():
     system = large(1.0, n=20)
     with pytest.raises(ValueError, match=r"loss must be one of .*got 'logistic'"):
         DualSystem(system.kernel, "logistic")
@@ -273,14 +276,6 @@ def test_kernel_values_carry_the_dual_solution(sparse_weights):
     assert_allclose(scores(model, new, new), system.kernel.predict(a, K_new, K_new), atol=1e-12)
 
 
-def test_kernel_values_check_their_kernel():
-    with pytest.raises(ValueError, match="not symmetric"):
-        KernelValues(NodeKernel("precomputed"), Nodes(np.arange(9.0).reshape(3, 3)))
-    values = KernelValues(NodeKernel("precomputed", constant=True), Nodes(np.eye(3)))
-    assert_allclose(values.training(), np.eye(3) + 1)
-    assert_allclose(values.transform(Nodes(np.ones((2, 3)))), 2)
-
-
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
 def test_a_fit_goes_on_from_its_own_coefficients(relation):
     """Pairs observed one way, both ways, and loops: nothing is left to do."""
@@ -292,3 +287,26 @@ def test_a_fit_goes_on_from_its_own_coefficients(relation):
     ranker = ConditionalRanker(relation, "regression", 0.1, "rbf", solver="dual", warm_start=True, tol=1e-9)
     cold = ranker.fit(graph).n_iter_
     assert ranker.set_params(tol=1e-7).fit(graph).n_iter_ == 0 < cold
+
+
+def test_clip_is_refused_by_the_dual():
+    holes = np.where(RNG.random((12, 12)) < 0.2, TWELVE_LABELS, np.nan)
+    with pytest.raises(ValueError, match="clip=True needs an eigendecomposition"):
+        ConditionalRanker(kernel="rbf", clip=True, solver="dual").fit(TWELVE_NODES, holes)
+
+
+def test_an_indefinite_kernel_is_refused_in_the_dual_as_well():
+    K = TWELVE_NODES @ np.diag([1.0, 1.0, -1.0]) @ TWELVE_NODES.T
+    holes = np.where(RNG.random((12, 12)) < 0.2, TWELVE_LABELS, np.nan)
+    with pytest.raises(ValueError, match="not positive semi-definite"):
+        ConditionalRanker(kernel="precomputed", solver="dual").fit(K, holes)
+
+
+@pytest.mark.parametrize(("x", "y"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_the_dual_has_the_precision_of_the_kernel(x, y):
+    holes = np.where(RNG.random((12, 12)) < 0.3, TWELVE_LABELS, np.nan)
+    ranker = ConditionalRanker(kernel="rbf", gamma=0.5, solver="dual", tol=1e-10, alpha=0.2)
+    found = ranker.fit(TWELVE_NODES.astype(x), holes.astype(y)).predict(TWELVE_NODES.astype(x))
+    expected = naive_observed(rbf_kernel(TWELVE_NODES, gamma=0.5), holes, 0.2)
+    assert found.dtype == x
+    np.testing.assert_allclose(found, expected, atol=1e-3 if x is np.float32 else 1e-6)

@@ -32,7 +32,7 @@ def graph(share, relation):
 
 
 @widths
-def test_a_sample_tells_the_spectrum(width):
+def test_a_sample_gives_the_spectrum(width):
     kernel = NodeKernel("rbf", GAMMAS[width])
     exact = np.linalg.eigvalsh(kernel(X))[::-1].clip(0)
     guess = sampled_spectrum(kernel, Nodes(X))
@@ -56,7 +56,7 @@ def test_few_nodes_are_all_looked_at():
 @relations
 @widths
 @pytest.mark.parametrize("share", [0.02, 0.3])
-def test_counted_iterations(width, share, relation):
+def test_expected_iterations_are_near_the_counted_ones(width, share, relation):
     """Within a factor of three, for random labels; the primal ones of narrow kernels are fewer than told."""
     seen, alpha, tol = graph(share, relation), 0.1, 1e-6
     ranker = ConditionalRanker(relation, "regression", alpha, "rbf", GAMMAS[width], tol=tol)
@@ -74,7 +74,7 @@ def test_counted_iterations(width, share, relation):
     assert 1 / 3 < plain / found < 3
 
 
-def test_features_taken_out_spare_iterations():
+def test_features_taken_out_save_iterations():
     sigma = np.linalg.eigvalsh(rbf_kernel(X, gamma=GAMMAS["wide"]))[::-1].clip(0)
     strengths = edge_strengths(get_relation("ordinary"), sigma, sigma, (N, N))
     steps = dual_steps(strengths, 5000, N * N, 0.1, 1e-6, (0, 32, 64, 256))

@@ -51,7 +51,7 @@ def textbook_bicgstab(M, b, n_steps):
 
 
 @methods
-def test_solves(method):
+def test_the_solution_is_that_of_a_direct_solve(method):
     M, apply, rhs = problem()
     found = krylov(apply, rhs, method=method, tol=1e-10, max_iter=200)
     assert found.converged
@@ -76,7 +76,7 @@ def test_iterates_are_those_of_the_textbook(method, textbook):
 
 
 @methods
-def test_watch_stops_at_its_iterate(method):
+def test_a_watch_stops_at_its_iterate(method):
     _, apply, rhs = problem()
     seen = []
 
@@ -93,7 +93,7 @@ def test_watch_stops_at_its_iterate(method):
 
 
 @methods
-def test_exact_preconditioner_takes_one_iteration(method):
+def test_an_exact_preconditioner_takes_one_iteration(method):
     M, apply, rhs = problem()
     products = []
     found = krylov(
@@ -111,7 +111,7 @@ def test_exact_preconditioner_takes_one_iteration(method):
 
 
 @methods
-def test_start(method):
+def test_a_start_near_the_solution_saves_iterations(method):
     M, apply, rhs = problem()
     solution = np.linalg.solve(M, rhs.ravel()).reshape(SHAPE)
     given = solution.copy()
@@ -123,7 +123,7 @@ def test_start(method):
 
 
 @methods
-def test_zero_right_hand_side(method):
+def test_a_zero_right_hand_side_has_a_zero_solution(method):
     _, apply, rhs = problem()
     found = krylov(apply, np.zeros(SHAPE), method=method, start=rhs)
     assert (found.n_iter, found.converged) == (0, True)
@@ -131,7 +131,7 @@ def test_zero_right_hand_side(method):
 
 
 @methods
-def test_single_precision(method):
+def test_single_precision_stays_single(method):
     M, apply, rhs = problem(dtype=np.float32)
     found = krylov(apply, rhs, method=method, tol=1e-5)
     assert found.converged

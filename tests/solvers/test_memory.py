@@ -226,7 +226,7 @@ def test_the_fit_keeps_to_the_planned_rank(monkeypatch):
     assert 0 < ranks[0] <= ranker.plan(graph).rank
 
 
-def test_what_a_sample_tells():
+def test_a_sample_gives_the_rank_and_the_largest_eigenvalue():
     kernel = ConditionalRanker(kernel="rbf", gamma=0.001)
     nodes = complete(1000, d=2).nodes
     settings = read_settings(kernel, complete(5, d=2))

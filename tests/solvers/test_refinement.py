@@ -23,7 +23,7 @@ def rough(M):
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 @pytest.mark.parametrize("condition", [10.0, 1e4])
-def test_reaches_double_precision(condition, scale):
+def test_refined_iterations_reach_double_precision(condition, scale):
     M, b = system(condition)
     found = refined(lambda x: M @ x, rough(M), scale * b, tol=1e-12)
     assert found.converged
@@ -38,7 +38,7 @@ def test_reaches_double_precision(condition, scale):
         pytest.param(lambda x: 1e300 * x * 1e300, id="overflow"),
     ],
 )
-def test_an_operator_that_is_not_near_is_left(bad):
+def test_an_operator_that_is_not_near_is_not_used_further(bad):
     M, b = system(50.0)
     found = refined(lambda x: M @ x, bad, b, tol=1e-10)
     assert found.converged
@@ -64,7 +64,7 @@ def test_most_iterations_are_in_single_precision():
     assert found.n_iter <= 2 * plain.n_iter
 
 
-def test_starts_from_a_guess():
+def test_refined_iterations_start_from_a_guess():
     M, b = system(100.0)
     exact = np.linalg.solve(M, b)
     start = exact.copy()
@@ -76,7 +76,7 @@ def test_starts_from_a_guess():
     assert start[0] == exact[0] + 1  # the guess is not written to
 
 
-def test_watch_counts_on_and_sees_the_whole_iterate():
+def test_a_watch_counts_on_and_sees_the_whole_iterate():
     M, b = system(100.0)
     seen = []
     found = refined(lambda x: M @ x, rough(M), b, tol=1e-10, watch=lambda number, x: seen.append((number, x)))
@@ -97,7 +97,7 @@ def test_max_iter_bounds_all_rounds_together(operator):
     assert not found.converged
 
 
-def test_zero_right_hand_side():
+def test_a_zero_right_hand_side_has_a_zero_solution():
     M, b = system(10.0)
     found = refined(lambda x: M @ x, rough(M), 0 * b)
     assert found.converged

@@ -10,15 +10,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker, baselines
+from builders import GAMES, PLAYERS, SMALL_KERNEL, ranker_of_games
+from condrank import (
+    ConditionalRanker,
+    ConditionalRankerCV,
+    NodeTransformer,
+    RelationGraph,
+    TableRanker,
+    baselines,
+)
 from condrank.baselines import SimilarityRanker
 from condrank.model_selection import cross_validate
 from condrank.persistence import read_file, write_file
 from condrank.tables import Table, TableEncoder, read_graph
 
 N = 24
+RNG = np.random.default_rng(0)
+PAIRS = {"source": ["a", "a", "b", "c"], "target": ["b", "c", "c", "a"], "value": [1.0, 0.0, 0.5, 0.2]}
 
 
 def make_tables(seed=0, n=N):
@@ -381,3 +394,106 @@ def test_ids_of_several_types_survive_a_file(tmp_path, ids):
     assert found.ids.dtype == expected.ids.dtype
     assert found.query_ids[0] == ids[3]
     np.testing.assert_array_equal(loaded.rank([str(ids[3])]).ids, expected.ids)
+
+
+def _named_kernel():
+    return pytest.importorskip("pandas").DataFrame(SMALL_KERNEL, columns=list("abc"))
+
+
+@pytest.mark.parametrize("method", ["fit", "plan"])
+def test_a_kernel_needs_a_ranker_of_kernels(method):
+    with pytest.raises(ValueError, match=r"kernel='precomputed', got 'linear': TableRanker\(ConditionalRanker"):
+        getattr(TableRanker(), method)(
+            None, {"source": [0, 1], "target": [1, 2], "value": [1.0, 2.0]}, kernel=SMALL_KERNEL
+        )
+
+
+def test_games_are_learned_with_strengths_by_default():
+    n = 30
+    speed = RNG.normal(size=n)
+    pairs = RNG.integers(0, n, (150, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    won = speed[pairs[:, 0]] > speed[pairs[:, 1]]
+    games = {"winner": np.where(won, *pairs.T), "loser": np.where(won, *pairs.T[::-1])}
+    ranker = TableRanker().fit({"id": np.arange(n), "speed": speed}, games)
+    assert (ranker.ranker_.relation, ranker.ranker_.constant) == ("reciprocal", True)
+    assert ranker.score({"id": np.arange(n), "speed": speed}, games) > 0.95
+    values = {"source": [0, 1, 1, 0], "target": [1, 2, 0, 2], "value": [1.0, 2.0, 1.0, 0.5]}
+    assert TableRanker().fit({"id": [0, 1, 2], "speed": [1.0, 2.0, 4.0]}, values).ranker_.relation == "ordinary"
+
+
+def test_other_encoders_take_plain_features_and_texts():
+    X = RNG.normal(size=(8, 3)) * [1.0, 10.0, 100.0] + 5
+    graph = RelationGraph(X, RNG.normal(size=(8, 8)))
+    ranker = TableRanker(encoder=StandardScaler()).fit(graph)
+    same = make_pipeline(NodeTransformer(StandardScaler()), ConditionalRanker()).fit(graph)
+    np.testing.assert_allclose(ranker.predict(X[:2]), same.predict(X[:2]))
+    np.testing.assert_allclose(ranker.predict({"a": X[:2, 0], "b": X[:2, 1], "c": X[:2, 2]}), same.predict(X[:2]))
+    np.testing.assert_allclose(ranker.predict([0, 1]), same.predict(X[:2]))
+    texts = RelationGraph(["red apple", "green apple", "red car"], [[2, 1, 0], [1, 2, 0], [0, 0, 2]])
+    assert TableRanker(encoder=TfidfVectorizer()).fit(texts).predict(texts).shape == (3, 3)
+    kernel = RelationGraph(SMALL_KERNEL, [[0.0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    assert TableRanker(ConditionalRanker(kernel="precomputed"), StandardScaler()).fit(kernel).encoder_ is None
+
+
+def test_another_encoder_of_a_table_takes_new_rows():
+    ranker = TableRanker(encoder=PCA(1)).fit(PLAYERS, GAMES)
+    new = {"size": [5.0], "speed": [1.0]}  # in any order, as those of a TableEncoder
+    np.testing.assert_allclose(ranker.predict(new), ranker.predict(["bob"]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TableRanker(encoder=3).fit(PLAYERS, GAMES), "encoder must be a transformer .*got 3"),
+        (lambda: TableRanker(object_encoder=PCA).fit(PLAYERS, GAMES), r"object_encoder .* class PCA: write PCA\(\)"),
+        (lambda: ranker_of_games().rank("ann", objects=[]), "objects must be at least one"),
+        (lambda: ranker_of_games().rank("ann", objects=set()), "objects must be at least one"),
+        (lambda: TableRanker().strengths("ann"), "not fitted"),
+    ],
+)
+def test_what_a_ranker_of_tables_cannot_do_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda **options: TableRanker().fit(PLAYERS, GAMES, **options), "TableRanker.fit"),
+        (lambda **options: ranker_of_games().score(PLAYERS, GAMES, **options), "TableRanker.score"),
+        (lambda **options: TableRanker().plan(PLAYERS, GAMES, **options), "TableRanker.plan"),
+        (lambda **options: RelationGraph.from_frame(PLAYERS, GAMES, **options), "RelationGraph.from_frame"),
+    ],
+)
+def test_unknown_options_name_the_method_and_the_known_ones(call, name):
+    with pytest.raises(TypeError, match=rf"{name}\(\) has no option 'winers'; .*winner, loser"):
+        call(winers="winner")
+
+
+def test_ids_may_be_a_set_or_a_generator():
+    ranker = ranker_of_games()
+    assert set(ranker.rank({"ann", "bob"}).query_ids.tolist()) == {"ann", "bob"}
+    assert ranker.rank(one for one in ("bob", "ann")).query_ids.tolist() == ["bob", "ann"]
+    assert set(ranker.rank("ann", objects={"bob", "cyd"}).ids.ravel()) == {"bob", "cyd"}
+    graph = RelationGraph.from_edges(np.eye(3), (one for one in "ab"), ["b", "c"], [1.0, 2.0], ids=["a", "b", "c"])
+    assert graph.n_edges == 2
+
+
+def test_strengths_and_aligned_pairs_are_found_by_id():
+    ranker = ranker_of_games()
+    features = ranker.encode(ranker.graph_).nodes.rows
+    np.testing.assert_allclose(ranker.strengths(["cyd", "ann"]), ranker.ranker_.strengths(features[[2, 0]]))
+    np.testing.assert_allclose(ranker.strengths({"speed": [2.0], "size": [2.0]}), ranker.strengths("cyd"))
+    pairs = ranker.predict_edges(["ann", "bob"], ["cyd", "dan"])
+    np.testing.assert_allclose(pairs, np.diagonal(ranker.predict(["ann", "bob"], ["cyd", "dan"])))
+    with pytest.raises(ValueError, match="aligned, got 1 and 2"):
+        ranker.predict_edges("ann", ["cyd", "dan"])
+    with pytest.raises(ValueError, match="needs relation='reciprocal' and constant=True"):
+        TableRanker(ConditionalRanker()).fit(PLAYERS, GAMES).strengths("ann")
+
+
+def test_rows_of_kernel_values_of_another_width_are_refused():
+    ranker = TableRanker(ConditionalRanker(kernel="precomputed")).fit(None, PAIRS, kernel=_named_kernel())
+    with pytest.raises(ValueError, match=r"rows of 3 kernel values, one against each training node.*got 2 columns"):
+        ranker.rank(SMALL_KERNEL[:1, :2])

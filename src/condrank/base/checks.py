@@ -42,3 +42,16 @@ def check_count(name: str, value: Any, at_least: int = 1) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
     return int(value)
+
+
+def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:
+    """One name a node, all different."""
+    ids = np.asarray(ids)
+    if ids.shape != (n_nodes,):
+        raise ValueError(f"{name} must name each of the {n_nodes} nodes, got shape {ids.shape}")
+    seen: set[Any] = set()
+    for position, one in enumerate(ids.tolist()):
+        if one in seen:
+            raise ValueError(f"{name} must be different from each other, {one!r} at position {position} came before")
+        seen.add(one)
+    return ids

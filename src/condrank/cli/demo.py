@@ -1,4 +1,4 @@
-"""``condrank demo``: two relations learned and judged on unseen nodes, told on the terminal."""
+"""``condrank demo``: two relations learned and judged on unseen nodes, printed on the terminal."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def demo(
         Path, typer.Option("--output", "-o", file_okay=False, help=f"Folder for the picture, {PICTURE}.")
     ] = Path(),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data; the same seed gives the same numbers.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Results as JSON on stdout instead of text.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")] = False,
 ) -> None:
     """Learn two relations in some seconds: who beats whom, and which images are alike.
 
@@ -49,7 +49,7 @@ def demo(
     """
     path = output / PICTURE
     try:
-        # Before the work: a folder that cannot be made should not cost twenty seconds.
+        # Before the work, so that a folder that cannot be made is reported at once.
         output.mkdir(parents=True, exist_ok=True)
         result = _compute(seed)
         from condrank.demo.picture import draw
@@ -62,7 +62,7 @@ def demo(
         return
     console = answers()
     console.width = min(console.width, 100)  # lines longer than this are hard to read
-    _tell(result, path, console)
+    _print(result, path, console)
 
 
 def _compute(seed: int) -> DemoResult:
@@ -75,12 +75,12 @@ def _compute(seed: int) -> DemoResult:
         return run_demo(seed, step=lambda name: progress.update(bar, advance=1, description=name))
 
 
-def _tell(result: DemoResult, path: Path, console: Console) -> None:
+def _print(result: DemoResult, path: Path, console: Console) -> None:
     """Print the two stories and what to do next."""
     console.print(Text.assemble(("condrank ", "bold"), (__version__, "dim"), "  rank any objects for any object"))
-    _tell_games(result.games, console)
-    _tell_digits(result.digits, console)
-    _tell_unseen(result.unseen_classes, console)
+    _print_games(result.games, console)
+    _print_digits(result.digits, console)
+    _print_unseen(result.unseen_classes, console)
     _heading("Your turn", console)
     console.print(f"Picture of both: [bold]{path}[/bold]", soft_wrap=True)
     console.print()
@@ -93,7 +93,7 @@ def _tell(result: DemoResult, path: Path, console: Console) -> None:
         console.print(f"  [bold]{command:<24}[/bold]{meaning}")
 
 
-def _tell_games(task: Task, console: Console) -> None:
+def _print_games(task: Task, console: Console) -> None:
     found, ranked = task.diagnosis, task.ranked
     _heading("1  Rock-paper-scissors: who beats whom", console)
     console.print(
@@ -101,13 +101,13 @@ def _tell_games(task: Task, console: Console) -> None:
         f"{found.n_edges // 2:,} games. Asked: for [bold]any new player, rank new opponents[/bold] from the easiest "
         "to the hardest."
     )
-    _tell_diagnosis(task, console)
+    _print_diagnosis(task, console)
     baselines = {
         "one strength per player": task.baselines["one order"],
         "similarity of players": task.baselines["similarity"],
         "random order": 0.5,
     }
-    _tell_losses(task, "mean of 10 draws, λ = 2⁻³⁰", baselines, console)
+    _print_losses(task, "mean of 10 draws, λ = 2⁻³⁰", baselines, console)
 
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for title in ("place", "opponent", "rock", "paper", "scissors", "predicted", "true"):
@@ -125,16 +125,16 @@ def _tell_games(task: Task, console: Console) -> None:
     console.print(table)
 
 
-def _tell_digits(task: Task, console: Console) -> None:
+def _print_digits(task: Task, console: Console) -> None:
     found, ranked = task.diagnosis, task.ranked
     _heading("2  Handwritten digits: which images are alike", console)
     console.print(
         f"Known: {found.n_nodes} images and, for every pair, 2 = same digit, 1 = same shape (closed 0 4 6 8 9, or "
         f"open), 0 = neither. Asked: for [bold]any new image, rank {task.n_test} new images[/bold]."
     )
-    _tell_diagnosis(task, console)
+    _print_diagnosis(task, console)
     baselines = {"similarity of images": task.baselines["similarity"], "random order": 0.5}
-    _tell_losses(task, "λ from training images", baselines, console)
+    _print_losses(task, "λ from training images", baselines, console)
 
     console.print(f"\n[bold]Ranking for {ranked.query}[/bold], the first new image: score (true relation)")
     cards = [_card(task.features[ranked.position], "query", "")]
@@ -144,12 +144,12 @@ def _tell_digits(task: Task, console: Console) -> None:
     console.print(Padding(Columns(cards, padding=(0, 1)), (1, 0, 0, 2)))
 
 
-def _tell_unseen(found: UnseenClasses, console: Console) -> None:
+def _print_unseen(found: UnseenClasses, console: Console) -> None:
     n = len(found.unseen)
     _heading("3  A limit, and what helps: digits that were in no training image", console)
     console.print(
-        f"Three of the ten digits are kept out of training, {n} times at random. What was learned of other digits "
-        'says little of these; [bold]prior="similarity"[/bold] starts from the kernel and learns corrections.'
+        f"Three of the ten digits are kept out of training, {n} times at random. What was learned from other digits "
+        'helps little here; [bold]prior="similarity"[/bold] starts from the kernel and learns corrections.'
     )
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for title in ("same digit or not", "rank loss", "", "beats the kernel"):
@@ -166,13 +166,13 @@ def _tell_unseen(found: UnseenClasses, console: Console) -> None:
     console.print(table)
     gaps = [prior - kernel for prior, kernel in zip(found.prior, found.similarity, strict=True)]
     if n > 1:
-        # A mean of a few choices says little by itself: on most seeds this difference is within its error.
+        # A mean over a few choices means little without its error: on most seeds the difference is smaller.
         error = stdev(gaps) / n**0.5
         console.print(f"  With prior minus kernel alone: {mean(gaps):+.3f} ± {error:.3f} (standard error).")
 
 
-def _tell_diagnosis(task: Task, console: Console) -> None:
-    """What the labels alone say, in a line or two."""
+def _print_diagnosis(task: Task, console: Console) -> None:
+    """One or two lines about what the labels alone say."""
     found, hodge = task.diagnosis, task.diagnosis.hodge
     console.print("\n[bold]The labels alone say[/bold] [dim](condrank.diagnose)[/dim]")
     from condrank.objective.relations import RELATIONS
@@ -182,16 +182,17 @@ def _tell_diagnosis(task: Task, console: Console) -> None:
     if hodge is not None and hodge.gradient_share is not None and hodge.noise_floor is not None:
         noise = 1 - hodge.noise_floor
         says.append(
-            f"One strength per player explains {hodge.gradient_share:.0%} of the outcomes, of pure noise {noise:.0%}."
+            f"One strength per player explains {hodge.gradient_share:.0%} of the outcomes; "
+            f"of pure noise it would be {noise:.0%}."
         )
         if hodge.gradient_share - noise < 3 * (hodge.noise_sd or 0.0):
-            says.append("So there is no clear global order: cycles, or noise? The fit tells.")
+            says.append("So there is no clear global order. The fit shows whether that means cycles or noise.")
     for line in says:
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
 
 
-def _tell_losses(task: Task, note: str, baselines: dict[str, float], console: Console) -> None:
-    """The models, relation × loss, above what learns nothing conditional."""
+def _print_losses(task: Task, note: str, baselines: dict[str, float], console: Console) -> None:
+    """A table of the models, relation × loss, and below it the baselines that learn nothing conditional."""
     console.print(f"\n[bold]Rank loss on unseen nodes[/bold] [dim](0 perfect, .5 random; {note})[/dim]")
     table = Table(box=None, padding=(0, 1, 0, 2), header_style="dim")
     table.add_column("relation", no_wrap=True)
@@ -224,7 +225,7 @@ def _loss(value: float) -> Text:
 
 
 def _bar(value: float, width: int = 16) -> Text:
-    """A bar as long as the loss, full at that of a random order."""
+    """A bar as long as the loss; the loss of a random order fills it."""
     filled = min(max(round(value / 0.5 * width), 1), width)
     return Text.assemble(("━" * filled, _loss(value).style), " " * (width - filled))
 

@@ -37,7 +37,10 @@ def reproduce(
         ),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(envvar="CONDRANK_DATA", help="Folder with the data sets; rps needs none.")
+        Path | None,
+        typer.Option(
+            envvar="CONDRANK_DATA", help="Folder with the data sets. rps needs none; theory uses those that are there."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     repetitions: Annotated[

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,10 +16,12 @@ EPILOG = (
     "[bold]curl localhost:8000/rank/ann?k=5[/bold]"
 )
 TOKEN = "CONDRANK_TOKEN"
+SETTINGS = ("max_body", "max_k", "max_queries", "timeout", "workers")  # in the environment too
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 def serve(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="File or folder of a saved model.")],
     host: Annotated[str, typer.Option(help="Address to listen on; others than this machine need another one.")] = (
         "127.0.0.1"
@@ -48,28 +49,31 @@ def serve(
 ) -> None:
     """Serve a model over HTTP: rankings, scores, nodes, health, metrics, and a page to look around.
 
-    A new model saved over the old one is taken up without a pause; one that cannot be read is not.
+    A new model saved over the old one is served without a pause; one that cannot be read is not. Limits may also be set
+    in the environment (CONDRANK_MAX_K and so on); an option wins.
     """
     if index not in ("exact", "approximate"):
         raise typer.BadParameter(f"must be exact or approximate, got {index!r}", param_hint="--index")
     try:
-        from condrank.service import Limits, ModelHolder, create_app
+        from condrank.service import ModelHolder, create_app
         from condrank.service.server import is_loopback, listen, run
+        from condrank.service.settings import read_settings
     except ImportError as error:
         fail(str(error))
     logging.basicConfig(format="condrank: %(message)s", level=logging.INFO)
-    token, local = _token(token_file), is_loopback(host)
+    given = {name: context.params[name] for name in SETTINGS if _is_given(context, name)}
+    local = is_loopback(host)
     try:
-        limits = Limits(max_body, max_k, max_queries, timeout, workers)
+        settings = read_settings(given | _token(token_file))
         holder = ModelHolder(model, index)
         hosts = [*LOOPBACK, host, *(allow_host or [])] if local or allow_host else None
-        app = create_app(holder, limits, token=token, hosts=hosts)
+        app = create_app(holder, settings.limits, token=settings.token, hosts=hosts)
         listening = listen(host, port)
     except OSError as error:
         fail(f"cannot read {error.filename or model}: {error.strerror or error}")
     except (ValueError, ImportError) as error:
         fail(" ".join(str(error).split()))
-    if not local and token is None:
+    if not local and settings.token is None:
         typer.echo(
             f"condrank: warning: {host} can be reached from other machines and no token is set: anyone there may ask; "
             f"set {TOKEN} or --token-file",
@@ -78,17 +82,23 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     where = f"http://{shown}:{listening.getsockname()[1]}/"
     typer.echo(f"condrank: {len(holder.current):,} objects at {where} (Ctrl-C ends)", err=True)
-    run(app, holder, listening, watch=watch, grace=timeout)
+    run(app, holder, listening, watch=watch, grace=settings.timeout)
 
 
-def _token(file: Path | None) -> str | None:
-    """The token of a file, or of the environment; never of the command line, which others can see."""
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was typed; its default must not hide the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _token(file: Path | None) -> dict[str, Any]:
+    """The token of a file. None is read from the command line, which others can see."""
     if file is None:
-        return os.environ.get(TOKEN) or None
+        return {}
     try:
         token = file.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         fail(f"cannot read the token in {file}: {getattr(error, 'strerror', None) or 'it is not ASCII text'}", code=2)
     if not token:
         fail(f"the token file {file} is empty", code=2)
-    return token
+    return {"token": token}

@@ -1,10 +1,10 @@
-"""Relations to try things on: generated ones of any size, and loaders for real data sets.
+"""Data sets to try things on: generated relations of any size, and loaders for real data sets.
 
-The ``make_*`` functions need nothing but a seed. The ``load_*`` functions read files that are not part of
+The ``make_*`` functions need only a seed. The ``load_*`` functions read files that are not part of
 the package; ``data_home`` or the environment variable ``CONDRANK_DATA`` says where they are. A generated
 data set is a :class:`condrank.RelationGraph`, or a pair of them (train, test); a loaded one is a
-:class:`sklearn.utils.Bunch` with the graph, the arrays it was made of and a paragraph ``DESCR`` on where
-they come from.
+:class:`sklearn.utils.Bunch` with the graph, the arrays it was made of, and a paragraph ``DESCR`` about their
+source.
 
 =========================  ==========================  =======================================================
 function                   graph                       relation

@@ -1,4 +1,4 @@
-"""Relations made from a seed: rock-paper-scissors, Gaussian classes, scikit-learn's bundled digits."""
+"""Relations made from a seed: rock-paper-scissors, Gaussian classes, and the digits of scikit-learn."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def make_rock_paper_scissors(
     A player has u ~ U(0, 1)³ and plays rock, paper, scissors with probabilities softmax(w·u/3), which are
     also its three features. A game is between two distinct players drawn uniformly, and gives both directed
     edges: +1 from the winner, -1 from the loser, 0 and 0 for a tie. The test relation is P(win) + ½P(tie),
-    on the scale 0..1, for all pairs of another group of players, the loops (½) too.
+    on the scale 0..1, for all pairs of other players, including loops (½).
     Cost: O(n_games + n_players²).
 
     Parameters
     ----------
     w : float
-        How far players lean to a favourite move: all nearly balanced at 1, nearly one move only at 100.
+        How much players prefer one move: at 1 all are nearly balanced, at 100 nearly all play one move only.
     n_players : int, default=100
-        Players in the training graph, and again in the test graph.
+        Number of players in the training graph, and of other players in the test graph.
     n_games : int, default=1000
-        Training games; the training graph has ``2 * n_games`` edges, and a pair may meet again.
+        Training games; the training graph has ``2 * n_games`` edges, and two players may meet several times.
     random_state : int, Generator, RandomState or None, default=None
         Seed; the same integer gives the same two graphs.
 
@@ -50,9 +50,9 @@ def make_rock_paper_scissors(
 
     Notes
     -----
-    The formula behind the table of the paper is not public. The factor ⅓ is calibrated on that table:
-    conditional regression with λ = 2⁻³⁰ has mean rank loss .481 ± .007, .0407 ± .0008, .00127 ± .00004 at
-    w = 1, 10, 100 over 1,000 seeds (paper .4875, .0417, .00138 over 100).
+    The paper's formula is not public. The factor ⅓ is calibrated on the paper's table: conditional regression
+    with λ = 2⁻³⁰ has mean rank loss .481 ± .007, .0407 ± .0008, .00127 ± .00004 at w = 1, 10, 100 over 1,000
+    seeds (paper .4875, .0417, .00138 over 100).
     """
     if not isinstance(w, Real) or not np.isfinite(w) or w < 0:
         raise ValueError(f"w must be a finite number >= 0, got {w!r}")
@@ -60,7 +60,7 @@ def make_rock_paper_scissors(
     _check_count("n_games", n_games, 1)
     rng = _generator(random_state)
     strategies = softmax(w * rng.random((n_players, 3)) / 3, axis=1)
-    first, second, outcome = _play(strategies, n_games, rng)
+    first, second, outcome = play(strategies, n_games, rng)
     train = RelationGraph.from_edges(
         strategies,
         np.concatenate([first, second]),
@@ -68,7 +68,7 @@ def make_rock_paper_scissors(
         np.concatenate([outcome, -outcome]).astype(np.float64),
     )
     strategies = softmax(w * rng.random((n_players, 3)) / 3, axis=1)
-    return train, RelationGraph(strategies, _winning_probability(strategies))
+    return train, RelationGraph(strategies, winning_probability(strategies))
 
 
 def make_classes(
@@ -81,12 +81,12 @@ def make_classes(
     dtype: DTypeLike = np.float64,
     random_state: RandomSeed = None,
 ) -> RelationGraph:
-    """Gaussian classes with the relation "of the same class", kept factored: for benchmarks of any size.
+    """Gaussian classes with the relation "of the same class", stored as factors, for benchmarks of any size.
 
     A node is its class centre plus standard normal noise; centres are normal with standard deviation
-    ``class_sep``. With ``n_groups`` the classes fall into groups, centres lie around group centres of the
-    same spread, and the relation is 2 within a class, 1 within a group, 0 otherwise. Classes are of equal
-    size (give or take one) and in random order, so that ``graph[:k]`` and ``graph[k:]`` are a train and a
+    ``class_sep``. With ``n_groups`` the classes form groups, centres lie around group centres of the
+    same spread, and the relation is 2 within a class, 1 within a group, 0 otherwise. The sizes of classes differ
+    by at most one. Nodes are in random order, so that ``graph[:k]`` and ``graph[k:]`` are a training and a
     test graph of the same classes. Cost: O(n_nodes · n_features) time and memory; no n×n matrix is built.
 
     Parameters
@@ -100,7 +100,7 @@ def make_classes(
     class_sep : float, default=1.0
         Standard deviation of the centres in each feature, in units of the noise.
     dtype : dtype, default=float64
-        Of the features, float32 or float64; float32 is drawn as such, at half the memory.
+        Type of the features, float32 or float64; float32 needs half the memory while drawing too.
     random_state : int, Generator, RandomState or None, default=None
         Seed.
 
@@ -139,17 +139,17 @@ def make_digits_task(
 
     The two shapes are the digits that enclose an area, 0 4 6 8 9 (a 4 as it is printed), and those that do
     not, 1 2 3 5 7. Features are the 8×8 pixels, scaled to 0..1. Nodes are drawn uniformly without
-    replacement, those of the test graph being others than those of the training graph.
+    replacement; no node is in both graphs.
 
     Parameters
     ----------
     n_train, n_test : int, default=600
         Number of nodes; together at most 1797.
     unseen_classes : bool, default=False
-        True: the test digits are 0 2 4 7, the training digits the other six, three of each shape. Only the
-        shape can then be carried over, and six classes tell little of it. This is the one of the 100 ways
-        to hold out two digits of each shape where learning helps most: with an RBF kernel (γ = .05) the rank
-        loss falls from about .19, ranking by the kernel itself, to about .13 at the best, large, λ. For
+        True: the test digits are 0 2 4 7, the training digits the other six, three of each shape. Then only the
+        shape can be learned for new digits, and six classes say little about it. There are 100 ways to hold out
+        two digits of each shape; this is the one where learning helps most. With an RBF kernel (γ = .05) the rank
+        loss falls from about .19, ranking by the kernel itself, to about .13 with the best λ, which is large. For
         most other ways the kernel itself ranks better.
     random_state : int, Generator, RandomState or None, default=None
         Seed.
@@ -157,7 +157,7 @@ def make_digits_task(
     Returns
     -------
     train, test : RelationGraph
-        Complete, symmetric, factored; ids such as ``"digit3-0012"``, the digit and its row in
+        Complete, symmetric, factored. Ids are such as ``"digit3-0012"``: the digit and its row in
         ``load_digits``.
     """
     _check_count("n_train", n_train, 1)
@@ -178,7 +178,7 @@ def make_digits_task(
     return _digits_graph(X, digit, candidates[:n_train]), _digits_graph(X, digit, others[:n_test])
 
 
-def _play(
+def play(
     strategies: NDArray[np.float64], n_games: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the players of each game, distinct, and its outcome for the first: 1, 0 or -1."""
@@ -196,8 +196,8 @@ def _moves(probabilities: NDArray[np.float64], rng: np.random.Generator) -> NDAr
     return (rng.random((len(probabilities), 1)) >= thresholds).sum(axis=1)
 
 
-def _winning_probability(strategies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P(win) + ½P(tie) of each row's player against each column's."""
+def winning_probability(strategies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(win) + ½P(tie) of the player of each row against the player of each column."""
     return strategies @ _BEATS @ strategies.T
 
 

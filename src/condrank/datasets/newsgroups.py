@@ -13,8 +13,8 @@ from sklearn import datasets as sklearn_datasets
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
-from condrank.datasets import _files
-from condrank.datasets._files import DataHome
+from condrank.datasets import files
+from condrank.datasets.files import DataHome
 from condrank.graph import RelationGraph
 
 NEWSGROUP_SETS = {
@@ -37,8 +37,8 @@ def load_newsgroups(groups: str | Sequence[str] = "set1", *, data_home: DataHome
     """Documents of 20 Newsgroups: 2 for the same newsgroup, 1 for the same topic, 0 otherwise.
 
     The topic is the first word of a newsgroup's name: rec and comp in the two sets of the paper. The
-    columns are the words of all 18,846 documents whatever groups are chosen, so that a model fitted on one
-    choice ranks another.
+    columns are the words of all 18,846 documents for every choice of groups, so that a model fitted on one
+    choice can rank another.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def load_newsgroups(groups: str | Sequence[str] = "set1", *, data_home: DataHome
     bunch : Bunch
         ``graph``; ``X``, word counts (n, 59349), CSR, float64; ``labels`` (n,), indices into
         ``group_names``; ``levels`` (n, 2), topic and group, as :meth:`RelationGraph.from_classes` takes
-        them, to build the graph anew on other features such as tf-idf; ``topic_names``; ``is_test`` (n,),
+        them, to build the graph again on other features such as tf-idf; ``topic_names``; ``is_test`` (n,),
         the split by date; ``ids``; ``DESCR``.
     """
     _check_groups(groups)
@@ -101,12 +101,12 @@ def _chosen_groups(groups: str | Sequence[str], known: list[str]) -> list[str]:
 
 def _newsgroups(data_home: DataHome) -> Documents:
     """Return counts, label, is_test and article number of each document, and the names of the newsgroups."""
-    if not _files.has_folder(_FILE, data_home):
+    if not files.has_folder(_FILE, data_home):
         return _downloaded_newsgroups()
-    path = _files.find(_FILE, data_home, _WHAT, _WITHOUT_FILES)
-    counts = _files.read(path, "data", "indices", "indptr", "shape")
-    path = _files.find("20newsgroups/labels.npz", data_home, _WHAT, _WITHOUT_FILES)
-    labels = _files.read(path, "label", "is_test", "article", "group_names")
+    path = files.find(_FILE, data_home, _WHAT, _WITHOUT_FILES)
+    counts = files.read(path, "data", "indices", "indptr", "shape")
+    path = files.find("20newsgroups/labels.npz", data_home, _WHAT, _WITHOUT_FILES)
+    labels = files.read(path, "label", "is_test", "article", "group_names")
     X = sparse.csr_array((counts["data"], counts["indices"], counts["indptr"]), shape=tuple(counts["shape"]))
     return X, labels["label"], labels["is_test"], labels["article"], labels["group_names"]
 
@@ -119,7 +119,7 @@ def _downloaded_newsgroups() -> Documents:
         ]
     except OSError as error:  # URLError is one
         reason = f"no files, and sklearn.datasets.fetch_20newsgroups could not download it ({error})"
-        raise FileNotFoundError(_files.missing(_FILE, _WHAT, reason, _WITHOUT_FILES)) from error
+        raise FileNotFoundError(files.missing(_FILE, _WHAT, reason, _WITHOUT_FILES)) from error
     texts = [_subject_and_body(text) for part in parts for text in part.data]
     label = np.concatenate([part.target for part in parts])
     is_test = np.repeat([False, True], [len(part.target) for part in parts])

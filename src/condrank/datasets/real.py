@@ -11,12 +11,12 @@ from sklearn import datasets as sklearn_datasets
 from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
-from condrank.datasets import _files
-from condrank.datasets._files import DataHome
+from condrank.datasets import files
+from condrank.datasets.files import DataHome
 from condrank.graph import RelationGraph
 
 _USPS_ON_OPENML = 41082
-_USPS_TRAIN_COUNTS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
+USPS_TRAIN_COUNTS = (1194, 1005, 731, 658, 652, 556, 664, 645, 542, 644)
 _WITHOUT_FILES = "Without it, condrank.datasets.{} makes a relation of the same kind."
 
 
@@ -39,9 +39,9 @@ def load_bacteria(relation: str = "species", *, data_home: DataHome = None) -> B
     """
     if relation not in ("species", "taxonomy"):
         raise ValueError(f"relation must be 'species' or 'taxonomy', got {relation!r}")
-    path = _files.find("micromass/micromass.npz", data_home, "bacteria", _WITHOUT_FILES.format("make_classes"))
+    path = files.find("micromass/micromass.npz", data_home, "bacteria", _WITHOUT_FILES.format("make_classes"))
     names = ("X", "species", "species_names", "genus", "genus_names", "sample_id", "gram_positive")
-    stored = _files.read(path, *names)
+    stored = files.read(path, *names)
     intensities = stored["X"].astype(np.float64)
     X = normalize(np.log1p(intensities))
     levels = np.column_stack([stored["genus"], stored["species"]]).astype(np.int64)
@@ -57,8 +57,8 @@ def load_bacteria(relation: str = "species", *, data_home: DataHome = None) -> B
         gram_positive=stored["gram_positive"],
         ids=stored["sample_id"],
         DESCR="MicroMass (Mahé and Veyrieras, UCI 2013, doi 10.24432/C5T61S): 571 MALDI-TOF spectra in "
-        "1,300 bins. It stands in for the fatty acid profiles of the paper, which were not found. A "
-        "strain may have several spectra, and strains are not told here, so that a random split may "
+        "1,300 bins. It replaces the fatty acid profiles of the paper, which were not found. A "
+        "strain may have several spectra, and strains are not given here, so a random split may "
         "put one strain on both sides.",
     )
 
@@ -69,7 +69,7 @@ def load_enzymes(kernel: str = "smith_waterman", *, data_home: DataHome = None) 
     Parameters
     ----------
     kernel : {"smith_waterman", "spectrum"}, default="smith_waterman"
-        What the graph's nodes are described by. "smith_waterman": the kernel matrix of local alignment
+        Features of the nodes of the graph. "smith_waterman": the kernel matrix of local alignment
         scores, scaled to a diagonal of ones, for rankers with ``kernel="precomputed"``. "spectrum": sparse
         counts of the 8,000 words of three amino acids, scaled to unit norm, for ``kernel="linear"``.
     data_home : path or None, default=None
@@ -84,9 +84,9 @@ def load_enzymes(kernel: str = "smith_waterman", *, data_home: DataHome = None) 
     """
     if kernel not in ("smith_waterman", "spectrum"):
         raise ValueError(f"kernel must be 'smith_waterman' or 'spectrum', got {kernel!r}")
-    path = _files.find("enzymes_pdb_ec/subset_ge5.npz", data_home, "enzymes", _WITHOUT_FILES.format("make_digits_task"))
+    path = files.find("enzymes_pdb_ec/subset_ge5.npz", data_home, "enzymes", _WITHOUT_FILES.format("make_digits_task"))
     names = ("chain", "ec", "sw_score_upper", "spectrum3_data", "spectrum3_indices", "spectrum3_indptr")
-    stored = _files.read(path, *names)
+    stored = files.read(path, *names)
     ec = stored["ec"].astype(np.int64)
     K = unit_diagonal(_full_from_upper(stored["sw_score_upper"], len(ec)))
     parts = [stored[f"spectrum3_{part}"] for part in ("data", "indices", "indptr")]
@@ -101,7 +101,7 @@ def load_enzymes(kernel: str = "smith_waterman", *, data_home: DataHome = None) 
         ids=stored["chain"],
         DESCR="Enzymes of the Protein Data Bank with one complete EC number, chains of the DeepFRI test "
         "set (BSD-3), those whose EC number has at least five chains: 1,155 chains, 105 EC numbers, "
-        "all seven top classes. They stand in for the 1,730 enzymes and five structure kernels of "
+        "all seven top classes. They replace the 1,730 enzymes and five structure kernels of "
         "the paper, which were not found. Smith-Waterman: BLOSUM62, gaps 11/1, positive definite "
         "after scaling.",
     )
@@ -113,7 +113,7 @@ def load_usps(subset: str = "train", *, data_home: DataHome = None) -> Bunch:
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        The 7,291 training images, the 2,007 test images, or first the ones and then the others.
+        The 7,291 training images, the 2,007 test images, or all, training images first.
     data_home : path or None, default=None
         Folder with "usps/usps.npz"; None: the environment variable CONDRANK_DATA. If that is not set or has
         no such folder, :func:`sklearn.datasets.fetch_openml` downloads the images.
@@ -155,14 +155,14 @@ def load_pokemon(*, data_home: DataHome = None) -> Bunch:
     bunch : Bunch
         ``graph``, 800 nodes, two edges for each of 50,000 battles, repeated pairs kept; ``X`` (800, 24):
         six stats in hundreds and 18 type flags; ``feature_names``; ``first``, ``second``, ``first_wins``
-        (50000,), the battles, ``first`` being who attacks first; ``generation``, ``legendary`` (800,);
+        (50000,), the battles, where ``first`` attacks first; ``generation``, ``legendary`` (800,);
         ``ids``, the names; ``DESCR``.
     """
     alternative = _WITHOUT_FILES.format("make_rock_paper_scissors")
-    path = _files.find("pokemon/pokemon.npz", data_home, "Pokémon", alternative)
+    path = files.find("pokemon/pokemon.npz", data_home, "Pokémon", alternative)
     names = ("stats", "stat_names", "types", "type_names", "generation", "legendary", "names")
-    stored = _files.read(path, *names, "first", "second", "first_wins")
-    # Not centred: on centred features a skew-symmetric form has no place for "the faster one wins".
+    stored = files.read(path, *names, "first", "second", "first_wins")
+    # Not centred: on centred features a skew-symmetric form cannot express "the faster one wins".
     X = np.hstack([stored["stats"] / 100.0, stored["types"].astype(np.float64)])
     first, second = stored["first"].astype(np.int64), stored["second"].astype(np.int64)
     outcome = np.where(stored["first_wins"], 1.0, -1.0)
@@ -192,7 +192,7 @@ def unit_diagonal(K: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _full_from_upper(upper: NDArray[Any], n: int) -> NDArray[np.float64]:
-    """Return the symmetric (n, n) matrix of an upper triangle given row by row, the diagonal included."""
+    """Return the symmetric (n, n) matrix of an upper triangle given row by row, including the diagonal."""
     if upper.shape != (n * (n + 1) // 2,):
         raise ValueError(f"sw_score_upper must have shape ({n * (n + 1) // 2},) for {n} enzymes, got {upper.shape}")
     full = np.zeros((n, n))
@@ -205,9 +205,9 @@ def _full_from_upper(upper: NDArray[Any], n: int) -> NDArray[np.float64]:
 def _usps(data_home: DataHome) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return pixels in -1..1, digit and is_test of every image, the training images first."""
     file, what = "usps/usps.npz", "USPS"
-    if _files.has_folder(file, data_home):
-        path = _files.find(file, data_home, what, _WITHOUT_FILES.format("make_digits_task"))
-        stored = _files.read(path, "X_train_milli", "y_train", "X_test_milli", "y_test")
+    if files.has_folder(file, data_home):
+        path = files.find(file, data_home, what, _WITHOUT_FILES.format("make_digits_task"))
+        stored = files.read(path, "X_train_milli", "y_train", "X_test_milli", "y_test")
         X = np.concatenate([stored["X_train_milli"], stored["X_test_milli"]]) / 1000.0
         digit = np.concatenate([stored["y_train"], stored["y_test"]]).astype(np.int64)
         return X, digit, np.arange(len(digit)) >= len(stored["y_train"])
@@ -215,17 +215,15 @@ def _usps(data_home: DataHome) -> tuple[NDArray[np.float64], NDArray[np.int64], 
         fetched: Any = sklearn_datasets.fetch_openml(data_id=_USPS_ON_OPENML, as_frame=False)
     except OSError as error:  # URLError is one
         reason = f"there is no file, and sklearn.datasets.fetch_openml could not download it ({error})"
-        raise FileNotFoundError(
-            _files.missing(file, what, reason, _WITHOUT_FILES.format("make_digits_task"))
-        ) from error
+        raise FileNotFoundError(files.missing(file, what, reason, _WITHOUT_FILES.format("make_digits_task"))) from error
     digit = np.asarray(fetched.target).astype(np.int64)
     digit = digit - digit.min()  # OpenML's labels are 1..10
-    n_train = sum(_USPS_TRAIN_COUNTS)
-    # The download does not say which images are test images; that the training images come first can be seen.
+    n_train = sum(USPS_TRAIN_COUNTS)
+    # The download does not say which images are test images; the counts show that the training images come first.
     got = np.bincount(digit[:n_train]).tolist()
-    if got != list(_USPS_TRAIN_COUNTS):
+    if got != list(USPS_TRAIN_COUNTS):
         raise ValueError(
-            f"OpenML's 'usps' must begin with the {n_train} training images, {list(_USPS_TRAIN_COUNTS)} of "
-            f"each digit, got {got}; read the images from a file instead (data_home or {_files.VARIABLE})"
+            f"OpenML's 'usps' must begin with the {n_train} training images, {list(USPS_TRAIN_COUNTS)} of "
+            f"each digit, got {got}; read the images from a file instead (data_home or {files.VARIABLE})"
         )
     return np.asarray(fetched.data, dtype=np.float64), digit, np.arange(len(digit)) >= n_train

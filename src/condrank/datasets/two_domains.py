@@ -1,8 +1,8 @@
 """Real relations from drugs to targets: drugs are the conditioning nodes, target proteins the objects.
 
 To rank drugs for a target instead, fit with ``rank_by="incoming"``. Nodes are given by kernel matrices, so
-rankers take ``kernel="precomputed"``. A kernel that is not positive semi-definite is returned as it is, and
-``DESCR`` says so.
+rankers need ``kernel="precomputed"``. A kernel that is not positive semi-definite is not changed, and ``DESCR``
+says so.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import Bunch
 
-from condrank.datasets import _files
-from condrank.datasets._files import DataHome
+from condrank.datasets import files
+from condrank.datasets.files import DataHome
 from condrank.datasets.real import unit_diagonal
 from condrank.graph import RelationGraph
 
@@ -38,8 +38,8 @@ def load_davis(*, data_home: DataHome = None) -> Bunch:
         ``graph``, drugs × targets; ``Y`` (68, 442), pKd = 9 - log10(Kd in nM); ``K_drug``, ``K_target``;
         ``drug_ids`` (PubChem), ``target_ids`` (names), ``smiles``; ``DESCR``.
     """
-    path = _files.find("davis/davis.npz", data_home, "Davis", _WITHOUT_FILES)
-    stored = _files.read(path, "pKd", "K_drug", "K_target_SW", "drug_ids", "smiles", "target_names")
+    path = files.find("davis/davis.npz", data_home, "Davis", _WITHOUT_FILES)
+    stored = files.read(path, "pKd", "K_drug", "K_target_SW", "drug_ids", "smiles", "target_names")
     return _drugs_and_targets(
         stored["pKd"].astype(np.float64),
         stored["K_drug"].astype(np.float64),
@@ -48,8 +48,8 @@ def load_davis(*, data_home: DataHome = None) -> Bunch:
         stored["target_names"],
         smiles=stored["smiles"],
         DESCR="Davis et al. 2011, similarities by Pahikkala et al. 2014: 68 inhibitors × 442 kinases, all "
-        "measured; a pKd of 5 (Kd of 10,000 nM) mostly stands for no binding seen, so that ties are "
-        "many. Drugs: PubChem 2D similarity, positive definite. Targets: Smith-Waterman scores "
+        "measured; a pKd of 5 (Kd of 10,000 nM) mostly means that no binding was seen, so there are "
+        "many ties. Drugs: PubChem 2D similarity, positive definite. Targets: Smith-Waterman scores "
         "scaled to a diagonal of ones, positive semi-definite.",
     )
 
@@ -66,10 +66,10 @@ def load_metz(*, data_home: DataHome = None) -> Bunch:
     -------
     bunch : Bunch
         ``graph``, drugs × targets; ``Y`` (1421, 156), pKi or NaN; ``K_drug``, ``K_target``, not positive
-        semi-definite; ``drug_ids``, ``target_ids``, numbered, as the source has no names; ``DESCR``.
+        semi-definite; ``drug_ids``, ``target_ids``, numbered, because the source has no names; ``DESCR``.
     """
-    path = _files.find("metz/metz.npz", data_home, "Metz", _WITHOUT_FILES)
-    stored = _files.read(path, "drug", "target", "pKi", "K_drug", "K_target")
+    path = files.find("metz/metz.npz", data_home, "Metz", _WITHOUT_FILES)
+    stored = files.read(path, "drug", "target", "pKi", "K_drug", "K_target")
     n_drugs, n_targets = len(stored["K_drug"]), len(stored["K_target"])
     Y = np.full((n_drugs, n_targets), np.nan)
     Y[stored["drug"], stored["target"]] = stored["pKi"]
@@ -81,8 +81,8 @@ def load_metz(*, data_home: DataHome = None) -> Bunch:
         np.array([f"target-{row:03d}" for row in range(n_targets)]),
         DESCR="Metz et al. 2011 via Pahikkala et al. 2014: 93,356 values pKi of 1,421 inhibitors × 156 "
         "kinases, 42% of all pairs. Similarities are scaled to 0..1 and not positive semi-definite, "
-        "returned as they are: least eigenvalue -0.20 for drugs, -0.80 for targets. Use their rows "
-        "as features, or let the negative part be clipped.",
+        "not changed here: smallest eigenvalue -0.20 for drugs, -0.80 for targets. Use their rows "
+        "as features, or clip the negative part.",
     )
 
 
@@ -105,13 +105,13 @@ def load_yamanishi(name: str = "nr", *, data_home: DataHome = None) -> Bunch:
     """
     if name not in _YAMANISHI:
         raise ValueError(f"name must be one of {list(_YAMANISHI)}, got {name!r}")
-    path = _files.find(f"yamanishi/{name}.npz", data_home, f"Yamanishi ({_YAMANISHI[name]})", _WITHOUT_FILES)
+    path = files.find(f"yamanishi/{name}.npz", data_home, f"Yamanishi ({_YAMANISHI[name]})", _WITHOUT_FILES)
     kernel = "K_target_ppi" if name == "e" else "K_target"
-    stored = _files.read(path, "A_target_by_drug", "K_drug", kernel, "drug_ids", "target_ids")
+    stored = files.read(path, "A_target_by_drug", "K_drug", kernel, "drug_ids", "target_ids")
     K_drug = stored["K_drug"].astype(np.float64)
     of_targets = (
         "Targets: closeness in the protein interaction network (the sequence kernel of this family was "
-        "not found), not positive semi-definite, returned as it is: least eigenvalue -2.25; drugs -0.12."
+        "not found), not positive semi-definite, not changed here: smallest eigenvalue -2.25; drugs -0.12."
         if name == "e"
         else "Targets: normalised Smith-Waterman, positive definite."
     )

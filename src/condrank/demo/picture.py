@@ -30,7 +30,7 @@ def draw(result: DemoResult) -> Figure:
     left.suptitle(f"Digits: how alike are {digits.n_test} images never seen in training?", fontsize=11)
 
     query = games.ranked.position
-    # The true chance is linear in the opponent's shares of moves: three corners say all of it.
+    # The true chance is linear in the opponent's shares of moves: so its values at the three corners determine it.
     pure_moves = np.linalg.lstsq(games.features, games.truth[query], rcond=None)[0]
     simplex = SimplexDisplay.from_predictions(
         games.features,

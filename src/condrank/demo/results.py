@@ -1,4 +1,4 @@
-"""Results of ``condrank demo``: plain data, from which the command line prints and the picture is drawn."""
+"""Results of ``condrank demo`` as plain data. The command line prints them and the picture shows them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from condrank.diagnosis import Diagnosis
 
 @dataclass(frozen=True)
 class ModelResult:
-    """Rank loss of one model on pairs of unseen nodes (setting 4), and the λ it was chosen with."""
+    """Rank loss of one model on pairs of unseen nodes (setting 4), and its λ."""
 
     relation: str
     loss: str
@@ -30,13 +30,13 @@ class Ranked:
     query : str
         Name of the conditioning node.
     position : int
-        Its position among the test nodes.
+        Position of the conditioning node among the test nodes.
     objects : list of str
         Names of the objects.
     indices : list of int
-        Their positions among the test nodes.
+        Positions of the objects among the test nodes.
     scores, truth : list of float
-        Predicted and true relation to them.
+        Predicted and true relation of the conditioning node to each object.
     """
 
     query: str
@@ -49,24 +49,24 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Task:
-    """One story: what the labels say, what the models reach, one ranking, and the arrays behind the picture.
+    """One story: what the labels say, the losses of the models, one ranking, and the arrays of the picture.
 
     Attributes
     ----------
     diagnosis : Diagnosis
-        Of the training graph.
+        Diagnosis of the training graph.
     models : list of ModelResult
         The six models; for games also the logistic loss.
     baselines : dict
-        Rank loss of rankings that learn nothing, or nothing conditional.
+        Rank loss of rankings that learn nothing, or that learn one order for all conditioning nodes.
     ranked : Ranked
         One ranking by the model ``chosen``.
     chosen : ModelResult
-        The one with the relation and loss that the diagnosis recommends.
+        The model with the relation and loss that the diagnosis recommends.
     names : list of str
         Names of the unseen nodes.
     features, truth, scores : ndarray
-        Of the unseen nodes: features, true and predicted relation.
+        Features, true relation and predicted relation of the unseen nodes.
     """
 
     diagnosis: Diagnosis
@@ -87,14 +87,14 @@ class Task:
 
 @dataclass(frozen=True)
 class UnseenClasses:
-    """Rank loss on digits that were not in training, one entry per random choice of them.
+    """Rank loss on digits that were not in training, one entry for each random choice of digits.
 
     Attributes
     ----------
     unseen : list of list of int
         The digits left out of training.
     similarity, plain, prior : list of float
-        Ranking by the kernel itself; a model without and one with ``prior="similarity"``.
+        Loss of ranking by the kernel itself, of a model without a prior, and of a model with ``prior="similarity"``.
     """
 
     unseen: list[list[int]]
@@ -113,7 +113,7 @@ class DemoResult:
     unseen_classes: UnseenClasses
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python objects, ready for JSON; the arrays behind the picture are left out."""
+        """Plain Python objects, ready for JSON, without the arrays of the picture."""
         unseen = self.unseen_classes
         means = {name: float(np.mean(getattr(unseen, name))) for name in ("similarity", "plain", "prior")}
         return {

@@ -3,15 +3,12 @@
 ``diagnose(graph)`` looks at the labels alone (no features, no fit) and returns a :class:`Diagnosis`:
 
 * how much of the relation is symmetric and how much is skew (reciprocal), :mod:`condrank.diagnosis.relation`;
-* values, degrees, loops, and what a row offers to rank, :mod:`condrank.diagnosis.degrees`;
-* how much of the skew part one global order explains (Hodge split) and how many triads are cyclic,
+* values, degrees, loops, and what each row contains to rank, :mod:`condrank.diagnosis.degrees`;
+* how much of the skew part one global order explains (Hodge split), and how many triads (three nodes) are cyclic,
   :mod:`condrank.diagnosis.cycles`;
 * shares of triples that violate stochastic transitivity or T-transitivity,
   :mod:`condrank.diagnosis.transitivity`;
 * a recommended relation and loss with reasons, :mod:`condrank.diagnosis.recommendation`.
-
-``compare_losses(K)`` looks at the node kernel alone: the complexity of the edge kernel that regression uses
-against the block-centred one that the ranking loss amounts to, :mod:`condrank.diagnosis.complexity`.
 
 >>> import numpy as np
 >>> from condrank.diagnosis import diagnose
@@ -21,7 +18,6 @@ against the block-centred one that the ranking loss amounts to, :mod:`condrank.d
 ('reciprocal', 1)
 """
 
-from condrank.diagnosis.complexity import KernelComplexity, LossComparison, compare_losses
 from condrank.diagnosis.cycles import CyclicTriads, HodgeSplit, cyclic_triads, hodge_split, skew_flow
 from condrank.diagnosis.degrees import Degrees, Rows, describe_degrees, describe_rows
 from condrank.diagnosis.relation import RelationParts, Values, describe_values, relation_parts
@@ -38,14 +34,11 @@ __all__ = [
     "Degrees",
     "Diagnosis",
     "HodgeSplit",
-    "KernelComplexity",
-    "LossComparison",
     "RelationParts",
     "Rows",
     "StochasticTransitivity",
     "TTransitivity",
     "Values",
-    "compare_losses",
     "cyclic_triads",
     "describe_degrees",
     "describe_rows",

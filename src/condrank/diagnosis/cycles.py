@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-#: Values closer to zero than this share of the largest one are ties: rounding decides no game.
+#: Values closer to zero than this share of the largest one are ties, so that rounding does not decide a game.
 TIE_TOLERANCE = 1e-9
 
 
@@ -22,10 +22,10 @@ def skew_flow(Y: NDArray[np.float64], *, centre: float = 0.0, complete: bool = F
     Y : array of shape (n, n)
         Labels, NaN = unobserved.
     centre : float
-        The label of a tie: 0, or ½ on the probability scale. It matters with ``complete`` only.
+        The label of a tie: 0, or ½ on the probability scale. Only used with ``complete``.
     complete : bool
-        Whether to read the relation as reciprocal, so that a pair seen in one direction only is known in the
-        other one too: A_ij = Y_ij - centre = -A_ji.
+        Whether to read the relation as reciprocal. A pair observed in one direction only is then known in the
+        other direction too: A_ij = Y_ij - centre = -A_ji.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def skew_flow(Y: NDArray[np.float64], *, centre: float = 0.0, complete: bool = F
 
 @dataclass(frozen=True)
 class HodgeSplit:
-    """Least-squares split of a skew flow into score differences (gradient part) and a cyclic rest.
+    """Least-squares split of a skew flow into score differences (gradient part) and a cyclic part.
 
     The scores minimise Σ (s_i - s_j - A_ij)² over the observed pairs; on a complete graph they are the row
     means of A. The two parts are orthogonal, so their shares of the energy Σ A² add up to one.
@@ -54,21 +54,22 @@ class HodgeSplit:
         Observed pairs.
     n_components : int
         Connected components of the graph of observed pairs, isolated nodes included. Scores are comparable
-        within a component only, where they sum to zero.
+        only within a component, and sum to zero there.
     gradient_share, cyclic_share : float or None
         Shares of the energy; None if there is none.
     noise_floor : float or None
-        Cyclic share that independent zero-mean noise would have in expectation: score differences span n -
-        n_components of ``n_pairs`` dimensions, the cyclic flows the rest. On a complete graph it is 1 - 2/n,
-        so a cyclic share near one means "no order", and only a share above the floor means "cycles". None
-        without pairs; 0 for a forest, where no cycle can be seen.
+        Expected cyclic share of independent zero-mean noise. Score differences span n - n_components of
+        ``n_pairs`` dimensions, and cyclic flows span the other dimensions. On a complete graph the floor is
+        1 - 2/n, so a cyclic share near one means "no order", and only a share above the floor means "cycles".
+        None without pairs; 0 for a forest, which has no cycles.
     noise_sd : float or None
         Standard deviation of that share under Gaussian noise.
     order_ceiling : float or None
-        Gradient share this flow would have if each pair kept its strength and pointed along the order of the
-        scores. A crisp order without any cycle is not a pure gradient: complete, it has 2(n + 1)/(3n), not 1.
+        Gradient share that this flow would have if each pair kept its strength and agreed with the order of the
+        scores. A crisp order without any cycle is not a pure gradient: on a complete graph its share is
+        2(n + 1)/(3n), not 1.
     scores : array of shape (n,)
-        The scores, best highest.
+        The scores; the best node has the highest.
     """
 
     n_pairs: int
@@ -92,7 +93,7 @@ class HodgeSplit:
 
 
 def hodge_split(flow: NDArray[np.float64]) -> HodgeSplit:
-    """Split a skew flow into score differences and a cyclic rest. One Cholesky factorisation, O(n³/3).
+    """Split a skew flow into score differences and a cyclic part. One Cholesky factorisation, O(n³/3).
 
     Parameters
     ----------
@@ -113,8 +114,8 @@ def hodge_split(flow: NDArray[np.float64]) -> HodgeSplit:
         floor, sd = _noise(n - n_components, n_pairs)
         return HodgeSplit(n_pairs, n_components, None, None, floor, sd, None, np.zeros(n))
 
-    # The Laplacian is singular on the constants of each component; adding the projection onto them makes it
-    # definite and leaves the solution, which is orthogonal to them, unchanged.
+    # The Laplacian is singular along the constants of each component. Adding the projection onto them makes it
+    # definite. The solution is orthogonal to them and does not change.
     laplacian = np.diag(observed.sum(axis=1).astype(float)) - observed
     same = component[:, None] == component[None, :]
     factor = cho_factor(laplacian + same / same.sum(axis=1), lower=True)
@@ -150,15 +151,15 @@ class CyclicTriads:
     n_triads : int
         Triads with all three pairs observed.
     n_decided : int
-        Those of them without a tie.
+        Number of these triads without a tie.
     n_cyclic : int
-        Those of them that are cyclic.
+        Number of triads without a tie that are cyclic.
     share : float or None
         ``n_cyclic / n_decided``; None if there is none.
     expected : float
-        The share under coin tosses, ¼.
+        Expected share if every game were a coin toss, ¼.
     expected_sd : float or None
-        Its standard deviation under coin tosses. Triads that share a pair are uncorrelated, so it is
+        Standard deviation of the share under coin tosses. Triads that share a pair are uncorrelated, so it is
         √(3 / 16 n_decided) on any graph.
     """
 

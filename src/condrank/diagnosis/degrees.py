@@ -1,4 +1,4 @@
-"""How the observed edges are spread over the nodes, and what the rows offer to rank."""
+"""How the observed edges are distributed over the nodes, and what the rows contain to rank."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Degrees:
-    """Counts of observed edges per node, loops counted apart.
+    """Counts of observed edges per node, with loops counted separately.
 
     Attributes
     ----------
     outgoing, incoming : tuple of (int, float, int)
-        Least, median and largest number of edges that start (row) or end (column) at a node, loops left out.
+        Smallest, median and largest number of edges that start (row) or end (column) at a node, without loops.
     n_loops : int
         Observed edges from a node to itself; 0 for two domains.
     n_isolated : int
@@ -63,22 +63,22 @@ def _spread(degrees: NDArray[np.int_]) -> tuple[int, float, int]:
 
 @dataclass(frozen=True)
 class Rows:
-    """What the rows (conditioning nodes) offer to a ranking loss, which sees differences within rows only.
+    """What a ranking loss can learn from the rows (conditioning nodes); it sees only differences within rows.
 
     Attributes
     ----------
     n_rows : int
         Rows with an observed edge.
     edges_per_row : float
-        Observed edges, loops included, for each such row. The ranking loss gives up one of them, the row's
-        mean.
+        Mean number of observed edges of these rows, loops included. The ranking loss gives up one for each row,
+        the row's mean.
     rankable_share : float or None
-        Share of those rows with at least two different labels; the others say nothing about a ranking.
+        Share of these rows with at least two different labels; the others say nothing about a ranking.
     row_mean_share : float or None
         Share of the variance of the labels that lies between row means; the ranking loss ignores it. None if
         the labels do not vary.
     row_mean_chance : float or None
-        The share that independent labels would give in expectation, (rows - 1)/(edges - 1).
+        Expected share of independent labels, (rows - 1)/(edges - 1).
     """
 
     n_rows: int
@@ -89,7 +89,7 @@ class Rows:
 
 
 def describe_rows(Y: NDArray[np.float64]) -> Rows:
-    """Measure what a ranking loss can see of the labels, row by row. O(n m).
+    """Measure what a ranking loss can learn from the labels, row by row. O(n m).
 
     Parameters
     ----------

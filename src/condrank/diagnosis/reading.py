@@ -1,4 +1,4 @@
-"""The labels to diagnose, dense, from a graph or an array, on a sample of the nodes if there are too many."""
+"""Dense labels to diagnose, from a graph or an array. If there are too many nodes, a sample is taken."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True)
 class Labels:
-    """Dense labels to measure, and what is known of the whole graph they come from.
+    """Dense labels to measure, and sizes of the whole graph that they come from.
 
     Attributes
     ----------
     Y : array
         Labels of the sample, NaN = unobserved.
     shape, two_domain, n_edges, density
-        Of the whole graph.
+        Properties of the whole graph.
     nodes : array or None
-        Sampled rows; None if all are there.
+        Sampled rows; None if no sample was taken.
     n_duplicates : int
-        Repeated edges that were averaged away in Y.
+        Repeated edges that were averaged in Y.
     """
 
     Y: NDArray[np.float64]
@@ -44,7 +44,7 @@ def _from_graph(graph: Any, max_nodes: int, rng: np.random.Generator) -> Labels:
     two_domain = bool(graph.is_two_domain)
     nodes = _sample(n_rows, max_nodes, rng)
     columns = _sample(n_columns, max_nodes, rng) if two_domain else None
-    # Sampling before to_dense: a factored or sparse graph may never fit in memory as a whole.
+    # Sample before to_dense: a factored or sparse graph may not fit in memory as a dense matrix.
     if columns is not None:
         measured = graph[np.arange(n_rows) if nodes is None else nodes, columns]
     else:
@@ -57,8 +57,8 @@ def _from_graph(graph: Any, max_nodes: int, rng: np.random.Generator) -> Labels:
 def _from_array(labels: ArrayLike, max_nodes: int, rng: np.random.Generator) -> Labels:
     if hasattr(labels, "tocsr"):
         raise ValueError(
-            "graph must be a RelationGraph or a dense array, got a sparse matrix: wrap it in a "
-            "RelationGraph, which says whether entries that are not stored are unobserved or zero."
+            "graph must be a RelationGraph or a dense array, got a sparse matrix. Make a RelationGraph "
+            "of it, which says whether entries that are not stored are unobserved or zero."
         )
     Y = np.array(labels, dtype=float)
     if Y.ndim != 2 or Y.size == 0:

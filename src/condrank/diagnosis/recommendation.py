@@ -1,4 +1,4 @@
-"""From measurements to advice: which relation and which loss, with the reasons in words."""
+"""From measurements to advice: which relation and which loss, with the reasons as sentences."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from condrank.diagnosis.transitivity import TTransitivity
 Relation = Literal["ordinary", "symmetric", "reciprocal"]
 Loss = Literal["ranking", "regression", "logistic"]
 
-#: A restricted relation is recommended when its part holds this share of the variation.
+#: A symmetric or reciprocal relation is recommended if its part has at least this share of the variation.
 FITS = 0.9
-#: Below this many pairs the mean of the labels is no evidence that a relation is reciprocal about it.
+#: With fewer pairs, the mean of the labels is no evidence that a relation is reciprocal about that mean.
 FEW_PAIRS = 10
-#: With fewer edges a row than this, the row means that the ranking loss gives up are over a quarter of the data.
+#: With fewer edges per row, the row means that the ranking loss gives up are more than a quarter of the data.
 FEW_EDGES = 4.0
 
 
 def percent(share: float) -> str:
-    """0.123 as ``12.3 %``; whole where that is exact, and never rounded to 0 % or 100 % when it is not."""
+    """0.123 as ``12.3 %``. Only an exact 0 or 1 is written as ``0 %`` or ``100 %``."""
     if share in (0.0, 1.0):
         return f"{100 * share:.0f} %"
     text = f"{100 * share:.1f}"
@@ -31,7 +31,7 @@ def percent(share: float) -> str:
 
 
 def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: int) -> tuple[Relation, list[str]]:
-    """Choose the relation whose part holds at least nine tenths of the variation, ordinary if none does.
+    """Choose the relation whose part has at least nine tenths of the variation; ordinary if none has.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: i
         return "ordinary", ["Queries and objects are two domains: a relation between them can only be ordinary."]
     if parts.n_pairs == 0:
         return "ordinary", [
-            "No pair is observed in both directions, so the labels cannot tell a symmetric or reciprocal "
-            "relation from an ordinary one. If you know that one holds, say so: it is the better choice then."
+            "No pair is observed in both directions, so the labels do not show whether the relation is symmetric, "
+            "reciprocal or ordinary. If you know that it is symmetric or reciprocal, use that relation: it is better."
         ]
     reasons: list[str] = []
     share, energy_share = parts.skew_share, parts.skew_energy_share
@@ -61,8 +61,8 @@ def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: i
     if share is None or energy_share is None:
         relation = "symmetric"
         reasons.append(
-            "The pairs seen in both directions all have one and the same label. If these are links or wins, "
-            'the missing ones are needed too: unstored="zero", or the opposite direction with '
+            "All pairs seen in both directions have the same label. If the labels are links or wins, "
+            'the other ones are needed too: use unstored="zero", or add the opposite direction with '
             "the opposite sign."
         )
     elif share <= 1.0 - FITS:
@@ -80,12 +80,12 @@ def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: i
         relation = "reciprocal"
         reasons.append(
             f"About the mean {parts.mean:.4g} the two directions {_flip(share)}: {percent(share)} of the "
-            "variation is skew. Take the mean off the labels; rankings do not depend on it."
+            "variation is skew. Subtract the mean from the labels; rankings do not depend on it."
         )
     else:
         reasons.append(
-            f"The variation is {percent(1 - share)} symmetric and {percent(share)} skew; neither kernel "
-            "alone would hold nine tenths of it."
+            f"The variation is {percent(1 - share)} symmetric and {percent(share)} skew; neither a "
+            "symmetric nor a reciprocal model could learn nine tenths of it."
         )
     if relation != "ordinary" and share is not None:
         rest = share if relation == "symmetric" else 1 - share
@@ -97,7 +97,7 @@ def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: i
     if parts.n_pairs < FEW_PAIRS or n_one_way > parts.n_pairs:
         reasons.append(
             f"This rests on {count(parts.n_pairs, 'pair')} seen in both directions; "
-            f"{n_one_way:,} were seen in one only."
+            f"{n_one_way:,} were seen in one direction only."
         )
     return relation, reasons
 
@@ -105,20 +105,20 @@ def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: i
 def recommend_loss(
     relation: Relation, values: Values, rows: Rows, edges_per_row: float, sampled: bool
 ) -> tuple[Loss, list[str]]:
-    """Choose the loss: ranking unless rows offer little to rank; logistic for wins and losses.
+    """Choose the loss: ranking, unless rows have little to rank; logistic for wins and losses.
 
     Parameters
     ----------
     relation : {"ordinary", "symmetric", "reciprocal"}
-        As recommended.
+        The recommended relation.
     values : Values
         Levels of the labels.
     rows : Rows
-        What the rows offer.
+        What the rows contain to rank.
     edges_per_row : float
         Observed edges for each row of the whole graph.
     sampled : bool
-        Whether ``rows`` are those of a sample of the nodes, where a row keeps few of its edges.
+        Whether ``rows`` describes a sample of the nodes, in which a row keeps few of its edges.
 
     Returns
     -------
@@ -129,11 +129,11 @@ def recommend_loss(
     if relation == "reciprocal" and _is_win_or_loss(values):
         return "logistic", [
             "The labels are outcomes (win, loss, perhaps tie): the logistic loss gives winning probabilities "
-            'that are reciprocal exactly. For the order alone "ranking" or "regression" will do: the paper '
+            'that are exactly reciprocal. If only the order matters, "ranking" or "regression" also work: the paper '
             "found regression competitive on its rock-paper-scissors games."
         ]
     if rows.rankable_share == 0.0 and not sampled:
-        return "regression", ["No row has two different labels, so the ranking loss would see nothing at all."]
+        return "regression", ["No row has two different labels, so the ranking loss would have nothing to learn from."]
     if edges_per_row < FEW_EDGES:
         return "regression", [
             f"A row has {edges_per_row:.1f} observed edges on average; the ranking loss gives up the "
@@ -144,14 +144,14 @@ def recommend_loss(
             f"Only {percent(rows.rankable_share)} of the rows have two different labels to rank; the ranking "
             "loss would ignore the others."
         ]
-    reasons = ["The aim is a ranking for each conditioning node, and the rows have labels enough to compare."]
+    reasons = ["The aim is a ranking for each conditioning node, and the rows have enough labels to compare."]
     share, chance = rows.row_mean_share, rows.row_mean_chance
     if share is not None and chance is not None and share > max(2 * chance, 0.05) and relation != "reciprocal":
         reasons.append(
-            f"{percent(share)} of the variance lies between row means (by chance {percent(chance)}): no "
-            "ranking needs it, only regression would fit it."
+            f"{percent(share)} of the variance lies between row means (by chance {percent(chance)}). "
+            "No ranking needs it; only regression would fit it."
         )
-    reasons.append('If the values themselves are wanted, not their order, use loss="regression".')
+    reasons.append('If you want the values and not only their order, use loss="regression".')
     return "ranking", reasons
 
 
@@ -162,14 +162,14 @@ def further_advice(
     triads: CyclicTriads | None,
     t_norms: TTransitivity | None,
 ) -> list[str]:
-    """Say what order, cycles and classes mean for the model."""
+    """What order, cycles and classes mean for the model."""
     advice: list[str] = []
     if relation == "reciprocal" and hodge is not None and triads is not None:
         advice += _order_advice(hodge, triads)
     if relation == "symmetric" and values.kind == "crisp" and t_norms is not None and t_norms.minimum == 0.0:
         advice.append(
-            "Crisp, symmetric and transitive: these are classes. RelationGraph.from_classes never builds the "
-            'n × n matrix, and prior="similarity" helps where new nodes bring new classes.'
+            "The relation is crisp, symmetric and transitive: the nodes form classes. RelationGraph.from_classes never "
+            'builds the n × n matrix, and prior="similarity" helps if new nodes have new classes.'
         )
     return advice
 
@@ -178,16 +178,16 @@ def _order_advice(hodge: HodgeSplit, triads: CyclicTriads) -> list[str]:
     if hodge.cyclic_share is None or hodge.gradient_share is None or hodge.noise_sd is None:
         return []
     if not hodge.noise_floor:
-        return ["The observed pairs close no cycle, so an order cannot be told from cycles."]
-    # Three standard deviations of noise, either way, before anything is called a finding.
+        return ["The observed pairs form no cycle, so they cannot show whether there is an order or cycles."]
+    # Only differences of more than three standard deviations of noise count as a finding.
     excess = hodge.cyclic_share - hodge.noise_floor
     if excess < -3 * hodge.noise_sd:
-        # Crisp labels cannot be pure score differences, so their share is held against what it can be.
+        # Crisp labels cannot be pure score differences, so their share is compared with the largest possible one.
         mostly = hodge.gradient_share >= 0.5 * (hodge.order_ceiling or 1.0)
         extent = "most" if mostly else f"{percent(hodge.gradient_share)}"
         return [
             f"One global order explains {extent} of the relation, more than chance: constant=True gives the "
-            "model a score for each node beside the cyclic part (essential with a linear kernel)."
+            "model a score for each node in addition to the cyclic part (essential with a linear kernel)."
         ]
     cyclic = triads.share is not None and triads.share > triads.expected + 3 * (triads.expected_sd or 0.0)
     if excess > 3 * hodge.noise_sd or cyclic:
@@ -196,13 +196,13 @@ def _order_advice(hodge: HodgeSplit, triads: CyclicTriads) -> list[str]:
             "node would miss it."
         ]
     return [
-        "No global order explains more than chance: the relation is cyclic or noise, which this split "
-        "cannot tell apart; cross-validation of a fit can."
+        "No global order explains more than chance: the relation is cyclic or noise. This split "
+        "cannot tell which of the two; cross-validation of a fit can."
     ]
 
 
 def recommend_constant(relation: Relation, hodge: HodgeSplit | None) -> bool:
-    """Whether a reciprocal relation wants strengths of the nodes: there is an order, or none can be ruled out."""
+    """Whether a reciprocal relation needs strengths of the nodes: there is an order, or there may be one."""
     if relation != "reciprocal" or hodge is None or hodge.cyclic_share is None:
         return relation == "reciprocal"
     if not hodge.noise_floor or hodge.noise_sd is None:
@@ -211,12 +211,12 @@ def recommend_constant(relation: Relation, hodge: HodgeSplit | None) -> bool:
 
 
 def sample_advice(rows: Rows, edges_per_row: float) -> list[str]:
-    """Warn of a sample of nodes that keeps too few edges to say much."""
+    """Warn if a sample of the nodes keeps too few edges to say much."""
     if rows.edges_per_row >= FEW_EDGES or edges_per_row < 2 * rows.edges_per_row:
         return []
     return [
-        f"The sample keeps {rows.edges_per_row:.1f} of {edges_per_row:.1f} edges a row, so what is said of rows, order "
-        "and cycles counts for little; a larger max_nodes says more."
+        f"The sample keeps {rows.edges_per_row:.1f} of {edges_per_row:.1f} edges per row, so the numbers about rows, "
+        "order and cycles are weak; a larger max_nodes says more."
     ]
 
 

@@ -1,4 +1,4 @@
-"""What the labels of a relation are made of: their symmetric and skew parts, and their levels."""
+"""The symmetric and skew parts of the labels of a relation, and their levels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-#: Two directions that sum to one within this are read as probabilities.
+#: Two directions whose sum differs from one by at most this are read as probabilities.
 PROBABILITY_TOLERANCE = 1e-8
 
 
@@ -16,21 +16,22 @@ PROBABILITY_TOLERANCE = 1e-8
 class RelationParts:
     """Energies (sums of squares) of the parts of a relation, over the pairs seen in both directions.
 
-    With S = (Y + Yᵀ)/2 and A = (Y - Yᵀ)/2, the energy of the labels splits without a rest into
+    With S = (Y + Yᵀ)/2 and A = (Y - Yᵀ)/2, the energy of the labels is exactly
     Σ Y² = ``constant`` + ``symmetric`` + ``skew``: the mean of all labels, S about that mean, and A. The mean
-    is kept apart because no ranking depends on it: labels 1..5 are not symmetric just because they are all
+    is separate because no ranking depends on it: labels 1..5 are not symmetric just because they are all
     positive.
 
     Attributes
     ----------
     n_pairs : int
-        Unordered pairs of different nodes with both directions observed. Loops say nothing and are left out.
+        Unordered pairs of different nodes with both directions observed, without loops.
     scale : {"as given", "probability"}
-        ``"probability"``: labels lie in [0, 1] and each two directions sum to one; ½ was taken off first.
+        ``"probability"``: labels lie in [0, 1] and the two directions of each pair sum to one; ½ was subtracted
+        first.
     offset : float
-        What was taken off the labels first: ½ on the probability scale, else 0.
+        What was subtracted from the labels first: ½ on the probability scale, else 0.
     mean : float or None
-        Mean of the labels of those pairs, after the offset. None without pairs.
+        Mean of the labels of these pairs, after the offset was subtracted. None without pairs.
     constant, symmetric, skew : float
         The three energies, each summed over both directions.
     """
@@ -57,7 +58,7 @@ class RelationParts:
 
     @property
     def skew_energy_share(self) -> float | None:
-        """Share of the skew part in all energy, the constant counted with the symmetric part."""
+        """Share of the skew part in all energy, including the constant."""
         energy = self.constant + self.symmetric + self.skew
         return self.skew / energy if energy > 0 else None
 
@@ -89,7 +90,7 @@ def relation_parts(Y: NDArray[np.float64]) -> RelationParts:
     symmetric = (forth + back) / 2 - offset
     mean = float(symmetric.mean())
     energies = 2.0 * np.array([n_pairs * mean**2, np.sum((symmetric - mean) ** 2), np.sum(((forth - back) / 2) ** 2)])
-    # Rounding in the means leaves specks of energy; a share of two specks would be meaningless.
+    # Rounding in the means leaves tiny energies; a share of two of them would be meaningless.
     scale = max(float(np.sum(forth**2 + back**2)), float(energies.sum()))
     energies[energies <= 1e-20 * scale] = 0.0
     return RelationParts(n_pairs, "probability" if probability else "as given", offset, mean, *map(float, energies))
@@ -97,19 +98,18 @@ def relation_parts(Y: NDArray[np.float64]) -> RelationParts:
 
 @dataclass(frozen=True)
 class Values:
-    """Levels of the observed labels, loops left out (they are often filled in rather than observed).
+    """Levels of the observed labels, without loops (they are often filled in and not observed).
 
     Attributes
     ----------
     kind : {"none", "constant", "crisp", "graded", "valued"}
-        None observed, one level, two or three, four to ten, or more. Averages of repeated edges are not taken
-        for levels of their own: with duplicates, labels are crisp when three levels hold at least nine tenths
-        of them.
+        No label; one level; two or three levels; four to ten; or more. Averages of repeated edges do not count as
+        levels: if there are duplicates, labels are crisp if three levels hold at least nine tenths of them.
     n_levels : int
         How many different values there are.
     levels : tuple of float
-        The values, ascending, when there are at most ten; else the three commonest of crisp labels, else
-        empty.
+        The values in ascending order if there are at most ten. Otherwise the three commonest values of crisp
+        labels, or an empty tuple.
     minimum, maximum : float or None
         Range of the labels.
     """
@@ -122,16 +122,16 @@ class Values:
 
 
 def describe_values(Y: NDArray[np.float64], *, two_domain: bool = False, n_duplicates: int = 0) -> Values:
-    """Say how many levels the labels have. O(n m log(n m)) for the sort of all observed labels.
+    """Levels of the labels. O(n m log(n m)), because all observed labels are sorted.
 
     Parameters
     ----------
     Y : array of shape (n, m)
         Labels, NaN = unobserved.
     two_domain : bool
-        Whether rows and columns are different nodes, so that the diagonal holds no loops.
+        Whether rows and columns are different nodes, so that the diagonal has no loops.
     n_duplicates : int
-        How many observed edges were averaged away into others.
+        How many repeated edges were averaged.
 
     Returns
     -------

@@ -32,7 +32,7 @@ from condrank.diagnosis.transitivity import (
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the labels of a relation say about themselves, and what to do with them.
+    """What was measured on the labels of a relation, and the recommended relation and loss.
 
     Attributes
     ----------
@@ -41,13 +41,13 @@ class Diagnosis:
     recommended_loss : {"ranking", "regression", "logistic"}
         For ``ConditionalRanker(loss=...)``.
     recommended_constant : bool
-        For ``ConditionalRanker(constant=...)``: whether nodes of a reciprocal relation want strengths of their own.
+        For ``ConditionalRanker(constant=...)``: whether nodes of a reciprocal relation need strengths.
     reasons : list of str
-        Why, in sentences, and what else the measurements suggest.
+        Reasons of the recommendation as sentences, and what else the measurements suggest.
     loss_reasons : list of str
-        Those of the reasons that are for the loss.
+        The part of ``reasons`` that is about the loss.
     shape : tuple of (int, int)
-        Rows (conditioning nodes) and columns (objects).
+        Number of rows (conditioning nodes) and columns (objects).
     two_domain : bool
         Whether rows and columns are different nodes.
     n_edges : int
@@ -55,32 +55,32 @@ class Diagnosis:
     density : float
         Observed share of all edges, loops included.
     shape_used : tuple of (int, int)
-        Rows and columns that everything below was measured on; smaller than ``shape`` if nodes were sampled.
+        Number of rows and columns on which the following was measured; smaller than ``shape`` if nodes were
+        sampled.
     nodes_used : array or None
         Positions of the sampled nodes (two domains: of the rows); None if all were used.
     n_edges_used : int
-        Different observed edges among them.
+        Different observed edges between the nodes used.
     n_duplicates : int
-        Repeated edges among them, averaged away.
+        Repeated edges between the nodes used, which were averaged.
     values : Values
         Levels of the labels.
     degrees : Degrees
         Edges per node, loops, isolated nodes.
     rows : Rows
-        What the rows offer to a ranking loss.
+        What a ranking loss can learn from the rows.
     parts : RelationParts or None
         Symmetric and skew energy; None for two domains.
     read_as_reciprocal : bool
-        Whether the flow behind ``hodge``, ``triads`` and ``stochastic`` takes pairs seen in one direction as
-        known in both.
+        Whether ``hodge``, ``triads`` and ``stochastic`` count pairs seen in one direction as known in both.
     hodge : HodgeSplit or None
-        Order against cycles; None for symmetric relations and two domains.
+        How much one order explains and how much is cyclic; None for symmetric relations and two domains.
     triads : CyclicTriads or None
-        Cyclic triads; None likewise.
+        Cyclic triads; None as for ``hodge``.
     stochastic : StochasticTransitivity or None
-        Stochastic transitivity; None likewise.
+        Stochastic transitivity; None as for ``hodge``.
     t_norms : TTransitivity or None
-        T-transitivity; of symmetric relations only.
+        T-transitivity, only for symmetric relations.
     """
 
     recommended_relation: Relation
@@ -123,7 +123,7 @@ class Diagnosis:
         return plain
 
     def summary(self) -> str:
-        """Text for people: what was measured, then the recommendation with its reasons."""
+        """What was measured, then the recommendation with its reasons, as text."""
         return summarise(self)
 
     def __str__(self) -> str:
@@ -131,22 +131,22 @@ class Diagnosis:
 
 
 def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any = 0) -> Diagnosis:
-    """Measure a relation by its labels alone, and recommend relation and loss.
+    """Measure the labels of a relation, and recommend a relation and a loss; features are not used.
 
     Time O(n³) and memory O(n²) in the number n ≤ ``max_nodes`` of nodes measured: a Cholesky factorisation
-    and a few products. Larger graphs are measured on the induced subgraph of a random sample of nodes; a very
-    sparse graph keeps few edges there, in which case a larger ``max_nodes`` says more. Triples are counted on
-    a further sample beyond 300³ of them.
+    and a few products. Larger graphs are measured on the induced subgraph of a random sample of nodes. A very
+    sparse graph keeps few edges there, and then a larger ``max_nodes`` says more. If there are more than 300³
+    triples, they are counted on a smaller sample.
 
     Parameters
     ----------
     graph : RelationGraph, or array of shape (n, n) or (n, m)
-        The relation, row = conditioning node; in an array NaN = unobserved, and one that is not square is
-        taken for two domains.
+        The relation, row = conditioning node. In an array NaN means unobserved, and an array that is not square
+        has two domains.
     max_nodes : int
-        Nodes to measure at most, for each domain.
+        Largest number of nodes to measure, for each domain.
     random_state : int, Generator or None
-        For the samples.
+        Seed of the samples.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
     if parts is not None and relation == "symmetric":
         t_norms = t_transitivity((Y + Y.T) / 2, random_state=rng)
     elif parts is not None:
-        # Labels of one sign, each pair once, may as well be half of a symmetric matrix: no flow then.
+        # Labels of one sign, with each pair once, may be half of a symmetric matrix: then there is no flow.
         signed = values.minimum is not None and values.maximum is not None and values.minimum < 0 < values.maximum
         complete = relation == "reciprocal" or (parts.n_pairs == 0 and signed)
         if complete or parts.n_pairs:
@@ -178,7 +178,7 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
             hodge, triads = hodge_split(flow), cyclic_triads(flow)
             stochastic = stochastic_transitivity(flow, random_state=rng)
     sampled = Y.shape != labels.shape
-    # A sample of a sparse graph keeps few edges a row; how many there are is known of the whole graph.
+    # A sample of a sparse graph keeps few edges per row, so the number of the whole graph counts.
     edges_per_row = labels.n_edges / labels.shape[0] if sampled else rows.edges_per_row
     loss, loss_reasons = recommend_loss(relation, values, rows, edges_per_row, sampled)
     reasons += loss_reasons + further_advice(relation, values, hodge, triads, t_norms)

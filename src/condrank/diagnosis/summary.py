@@ -1,4 +1,4 @@
-"""The diagnosis in words: a line or two for each measurement, then the recommendation with its reasons."""
+"""The diagnosis as text: a line or two for each measurement, then the recommendation with its reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDTH = 100
 
 
 def summarise(d: Diagnosis) -> str:
-    """Text for people, at most 100 characters wide; what could not be measured is left out."""
+    """Text at most 100 characters wide, without what could not be measured."""
     rows, columns = d.shape
     nodes = f"{rows:,} rows and {columns:,} columns (two domains)" if d.two_domain else count(rows, "node")
     lines = [f"Relation of {nodes}, {count(d.n_edges, 'observed edge')} ({percent(d.density)} of all pairs)"]
@@ -55,7 +55,7 @@ def _sample(d: Diagnosis) -> str:
     if d.shape_used == d.shape:
         return ""
     return (
-        f"what follows was measured on {d.n_nodes_used:,} of {d.n_nodes:,} nodes, drawn at random, "
+        f"the rest was measured on {d.n_nodes_used:,} of {d.n_nodes:,} nodes, drawn at random, "
         f"and {count(d.n_edges_used, 'edge')} between them"
     )
 
@@ -75,7 +75,7 @@ def _labels(d: Diagnosis) -> str:
     if d.n_duplicates:
         text += f"; {count(d.n_duplicates, 'repeated edge')} averaged"
     if d.parts is not None and d.parts.scale == "probability":
-        text += "; on the probability scale, centred at ½ before anything else"
+        text += "; on the probability scale, centred at ½ first"
     return text
 
 
@@ -122,11 +122,11 @@ def _order(d: Diagnosis) -> str:
     if hodge.noise_floor and hodge.noise_sd is not None:
         text += (
             f", {percent(hodge.cyclic_share)} is cyclic "
-            f"(of pure noise {100 * hodge.noise_floor:.1f} ± {100 * hodge.noise_sd:.1g} % would be)"
+            f"(for pure noise {100 * hodge.noise_floor:.1f} ± {100 * hodge.noise_sd:.1g} %)"
         )
     if hodge.order_ceiling is not None and d.values.kind == "crisp":
         # Crisp labels are never pure score differences; without this line a perfect order looks cyclic.
-        text += f"; crisp labels that all follow that order would have {percent(hodge.order_ceiling)} explained"
+        text += f"; if all crisp labels followed that order, it would explain {percent(hodge.order_ceiling)}"
     if d.read_as_reciprocal:
         text += "; pairs seen in one direction only were read as reciprocal"
     return text
@@ -141,7 +141,7 @@ def _cycles(d: Diagnosis) -> str:
     verb = "is" if triads.n_decided == 1 else "are"
     text = (
         f"{percent(triads.share)} of {count(triads.n_decided, 'triad')} without a tie {verb} cyclic "
-        f"(of coin tosses 25 ± {100 * triads.expected_sd:.1g} % would be)"
+        f"(for coin tosses 25 ± {100 * triads.expected_sd:.1g} %)"
     )
     tied = triads.n_triads - triads.n_decided
     return text + (f"; {tied:,} more with ties" if tied else "")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from condrank.diagnosis.cycles import TIE_TOLERANCE
 
-#: Triples looked at before nodes are sampled: all those of a complete graph with 300 nodes.
+#: With more triples, nodes are sampled. A complete graph with 300 nodes has this many.
 TRIPLE_BUDGET = 300**3
 
 
@@ -21,12 +21,12 @@ class StochasticTransitivity:
     Attributes
     ----------
     n_triples : int
-        Ordered triples of different nodes with all three pairs observed and the premise fulfilled.
+        Ordered triples of different nodes with all three pairs observed and P_ij, P_jk ≥ ½.
     weak, moderate, strong : float or None
         Share with P_ik < ½, P_ik < min(P_ij, P_jk), P_ik < max(P_ij, P_jk). Independent continuous noise
-        gives ½, ⅔ and ⅚; a crisp relation without ties violates all three alike. None without triples.
+        gives ½, ⅔ and ⅚. For a crisp relation without ties all three are equal. None without triples.
     n_nodes_used : int
-        Nodes looked at; fewer than all if there were too many triples.
+        Nodes used; fewer than all if there were too many triples.
     """
 
     n_triples: int
@@ -43,15 +43,14 @@ class TTransitivity:
     Attributes
     ----------
     n_triples : int
-        Ordered triples of different nodes with all three edges observed and the premise fulfilled.
+        Ordered triples of different nodes with all three edges observed and R_ij, R_jk > 0.
     minimum, product, lukasiewicz : float or None
-        Share violated for T(a, b) = min(a, b), ab and max(a + b - 1, 0); never growing in this order. None
+        Share violated for T(a, b) = min(a, b), ab and max(a + b - 1, 0). Each is at most the one before. None
         without triples.
     scaled : bool
-        Whether labels were brought to [0, 1] first by (y - min)/(max - min); labels inside [0, 1] are left
-        alone.
+        Whether labels were scaled to [0, 1] first by (y - min)/(max - min). Labels inside [0, 1] are not scaled.
     n_nodes_used : int
-        Nodes looked at; fewer than all if there were too many triples.
+        Nodes used; fewer than all if there were too many triples.
     """
 
     n_triples: int
@@ -67,17 +66,17 @@ def stochastic_transitivity(
 ) -> StochasticTransitivity:
     """Count violations of weak, moderate and strong stochastic transitivity of P = (1 + A / max|A|)/2.
 
-    O(Σ degree²), at most n³, in blocks of at most n×n. None of the three depends on the scale of A: all
-    positive multiples of the flow, probabilities minus ½ among them, have the same violations.
+    O(Σ degree²), at most n³, in blocks of at most n×n. None of the three depends on the scale of A: a positive
+    multiple of the flow, for example probabilities minus ½, has the same violations.
 
     Parameters
     ----------
     flow : array of shape (n, n)
         Skew flow A, NaN = unobserved.
     max_triples : int
-        Above this many triples a random sample of nodes is taken that holds about as many.
+        If there are more, a random sample of nodes with about this many triples is used.
     random_state : int, Generator or None
-        For that sample.
+        Seed of the sample.
 
     Returns
     -------
@@ -108,11 +107,11 @@ def t_transitivity(
     Parameters
     ----------
     R : array of shape (n, n)
-        Labels, NaN = unobserved; loops are not looked at.
+        Labels, NaN = unobserved; loops are ignored.
     max_triples : int
-        Above this many triples a random sample of nodes is taken that holds about as many.
+        If there are more, a random sample of nodes with about this many triples is used.
     random_state : int, Generator or None
-        For that sample.
+        Seed of the sample.
 
     Returns
     -------
@@ -123,7 +122,7 @@ def t_transitivity(
     known = R[np.isfinite(R)]
     scaled = bool(known.size and (known.min() < 0.0 or known.max() > 1.0))
     if scaled:
-        # Without spread there is nothing to scale to; a constant relation is transitive for every T.
+        # Labels without spread cannot be scaled; a constant relation is transitive for every T.
         spread = known.max() - known.min()
         R = (R - known.min()) / spread if spread > 0 else R - known.min()
     R = _induced_sample(R, max_triples, random_state)
@@ -157,9 +156,9 @@ def _shares(counts: NDArray[np.int64]) -> tuple[int, float | None, float | None,
 
 
 def _induced_sample(M: NDArray[np.float64], max_triples: int, random_state: object) -> NDArray[np.float64]:
-    """Submatrix on a random sample of nodes with about ``max_triples`` triples; all of M if it has no more.
+    """Submatrix on a random sample of nodes with about ``max_triples`` triples; M itself if it has no more.
 
-    The bound is on paths i-j-k, not on nodes: a sparse graph keeps all its nodes, since sampling them would
+    The limit counts paths i-j-k, not nodes. A sparse graph keeps all its nodes, because a sample of them would
     lose nearly every triple.
     """
     observed = np.isfinite(M)

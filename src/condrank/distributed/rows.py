@@ -137,6 +137,7 @@ def fit_distributed(
 
 
 def gathered_coordinates(coordinates: Any) -> ExplicitFeatures:
+    """Coordinates whose training nodes are on the client, as they would be after a fit there."""
     kind = ExplicitFeatures if isinstance(coordinates.features, LinearFeatures) else ApproximateKernel
     twin: Any = kind.__new__(kind)
     vars(twin).update(vars(coordinates), nodes=_local(coordinates.nodes))

@@ -8,12 +8,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from condrank.base.checks import check_count, check_numbers
+from condrank.fitting.agreement import agreed_settings, check_model
 from condrank.fitting.plan import Plan
+from condrank.models import model_from_state
 from condrank.models.sums import FactoredSums
 from condrank.nodes import Nodes
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.ids import ids_from, ids_to
+from condrank.persistence.plain import check_same, plain
 from condrank.problem.problem import Problem
 from condrank.problem.settings import Settings
 from condrank.solvers.system import Solution, System
+
+# Fitted attributes that a file has; early stopping has its history beside them.
+STORED = ("alpha_", "n_iter_", "n_features_in_", "solver_")
 
 
 class Scorer(Protocol):
@@ -97,6 +106,52 @@ class FittedRanker(Fitted):
     def solver(self) -> str:
         """The solver that ran."""
         return self.plan.solver
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Plain values, and arrays that are added to those of a file."""
+        # In a file the training nodes are on this machine.
+        model = self.model.gathered()
+        plain_values = {
+            "alpha_": self.alpha,
+            "n_iter_": self.n_iter,
+            "n_features_in_": model.rows.nodes.base.shape[1],
+            "solver_": self.solver,
+        }
+        if self.history is not None:
+            plain_values["history_"] = list(self.history)
+        return {
+            "settings": self.settings.to_state(),
+            "plan": self.plan.to_state(),
+            "fitted": plain("fitted attributes", plain_values),
+            "model": model.to_state(arrays),
+            "objects": ids_to(self.objects.ids, arrays.under("objects")),
+            "sums": None if self.sums is None else self.sums.to_state(arrays.under("sums")),
+        }
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, params: dict[str, Any]) -> FittedRanker:
+        """A state from plain values and arrays, checked against each other and the parameters of the ranker."""
+        stored, fitted = given["model"], given["fitted"]
+        if not set(STORED) <= set(fitted) <= {*STORED, "history_"}:
+            names = f"fitted attributes must be {[*STORED]} and, for early stopping, history_"
+            raise ValueError(f"{names}, got {[*fitted]}")
+        n_features = check_count("n_features_in_", fitted["n_features_in_"])
+        settings = agreed_settings(params, given["settings"], n_features, stored.get("cols") is not None)
+        plan = Plan.from_state(given["plan"])
+        check_same("alpha_", fitted["alpha_"], settings.alpha)
+        check_same("solver_", fitted["solver_"], plan.solver)
+        n_iter = fitted["n_iter_"]
+        if n_iter is not None and (type(n_iter) is not int or n_iter < 0):
+            raise ValueError(f"n_iter_ must be a whole number of at least 0 or None, got {n_iter!r}")
+        history = tuple(check_numbers("history_", fitted["history_"])) if "history_" in fitted else None
+        check_model(stored, settings, plan)
+        model, sums = model_from_state(stored, held, settings), given.get("sums")
+        cols = model.cols.nodes
+        check_same("n_features_in_", n_features, model.rows.nodes.base.shape[1])
+        if sums is not None:
+            sums = FactoredSums.from_state(sums, held.under("sums"), model.rows, model.cols)
+        objects = Nodes(cols.base, None, ids_from(given["objects"], len(cols), held.under("objects")))
+        return cls(model, objects, n_features, settings, plan, n_iter, history, sums=sums)
 
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:
         """The same state with weights."""

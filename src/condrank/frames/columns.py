@@ -96,23 +96,23 @@ def read_table(source: Any, what: str = "the table", corner: str = "") -> Column
     Columns
         Values of CSV files stay the strings that they are.
     """
-    from condrank.frames import formats
+    from condrank.frames import dataframes, formats
 
     if isinstance(source, Columns):
         return source
     if isinstance(source, str | PathLike):
         return formats.read_file(source, corner)
-    for module, read in (("pandas", formats.of_pandas), ("polars", formats.of_polars), ("pyarrow", formats.of_arrow)):
-        if type(source).__module__.partition(".")[0] == module:
-            return checked(read(source, what), what)
     if isinstance(source, Mapping):
         return checked({name: _listed(values, name, what) for name, values in source.items()}, what)
     if isinstance(source, Sequence) and len(source) and all(isinstance(row, Mapping) for row in source):
         return formats.of_records(source, what, 0)
-    raise ValueError(
-        f"{what} must be a file, a pandas or polars frame, a dict of columns or a list of dicts, "
-        f"got {type(source).__name__}"
-    )
+    values = dataframes.read_frame(source, what)
+    if values is None:
+        raise ValueError(
+            f"{what} must be a file, a data frame (pandas, polars, pyarrow or another), a dict of columns or a list of "
+            f"dicts, got {type(source).__name__}"
+        )
+    return checked(values, what)
 
 
 def checked(values: dict[Any, np.ndarray], origin: str, first: int = 0) -> Columns:

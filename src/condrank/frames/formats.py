@@ -1,4 +1,4 @@
-"""Files and frames as columns: CSV, JSON lines, Parquet; pandas, polars and pyarrow tables."""
+"""Files and records as columns: CSV, JSON lines and Parquet files, lists of dicts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from condrank.frames.columns import Columns, as_objects, checked, refuse_twice
+from condrank.frames.dataframes import read_frame
 
 DELIMITERS = (",", ";", "\t")
 BINARY = (".parquet", ".pq")
@@ -115,60 +116,4 @@ def _read_parquet(name: str) -> Columns:
         table = parquet.read_table(name)
     except (ArrowException, OSError) as error:
         raise ValueError(f"{name} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
-    return checked(of_arrow(table, name), name, first=1)
-
-
-def of_arrow(table: Any, what: str) -> dict[str, np.ndarray]:
-    """Columns of a pyarrow table."""
-    import pyarrow as pa
-
-    if not isinstance(table, pa.Table):
-        raise ValueError(f"{what} must be a table, got pyarrow's {type(table).__name__}")
-    refuse_twice(table.column_names, what)
-    out = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column, kind = column.cast(kind.value_type), kind.value_type
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind):
-            raise ValueError(f"{what}: column {name!r} has type {kind}; numbers, strings and dates can be read")
-        simple = pa.types.is_floating(kind) or (not column.null_count and not pa.types.is_decimal(kind))
-        dated = pa.types.is_temporal(kind) and not pa.types.is_time(kind)
-        out[name] = column.to_numpy() if simple or dated else as_objects(column.to_pylist())
-    return out
-
-
-def of_pandas(frame: Any, what: str) -> dict[str, np.ndarray]:
-    """Columns of a pandas frame; its index is not one of them."""
-    import pandas as pd
-
-    if not isinstance(frame, pd.DataFrame):
-        raise ValueError(f"{what} must be a frame, got pandas' {type(frame).__name__}")
-    refuse_twice(list(frame.columns), what)
-    out = {}
-    for name in frame.columns:
-        column = frame[name]
-        if isinstance(column.dtype, pd.PeriodDtype):
-            column = column.dt.to_timestamp()
-        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufmM"
-        out[name] = column.to_numpy() if plain else as_objects(column.tolist())
-    return out
-
-
-def of_polars(frame: Any, what: str) -> dict[str, np.ndarray]:
-    """Columns of a polars frame, collected where it is lazy."""
-    import polars as pl
-
-    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-    if not isinstance(frame, pl.DataFrame):
-        raise ValueError(f"{what} must be a frame, got polars' {type(frame).__name__}")
-    out = {}
-    for column in frame.iter_columns():
-        kind = column.dtype
-        if kind.is_nested() or kind in (pl.Object, pl.Binary, pl.Time):
-            raise ValueError(f"{what}: column {column.name!r} has type {kind}; numbers, strings and dates can be read")
-        zoned = isinstance(kind, pl.Datetime) and kind.time_zone is not None
-        plain = kind.is_float() or (kind.is_temporal() and not zoned)
-        plain = plain or ((kind.is_integer() or kind == pl.Boolean) and not column.null_count())
-        out[column.name] = column.to_numpy() if plain else as_objects(column.to_list())
-    return out
+    return checked(read_frame(table, name) or {}, name, first=1)

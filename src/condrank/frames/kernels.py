@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from condrank.frames.columns import as_objects, canonical, missing
+from condrank.frames.dataframes import as_frame
 from condrank.frames.formats import read_rows, read_text
 from condrank.frames.ids import Ids, find_twice, shown
 from condrank.frames.kinds import as_number
 from condrank.nodes.checking import check_features
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 NAMES = ("kernel", "K")  # of the matrix in a file of several arrays
 
@@ -47,11 +51,10 @@ def read_kernel(source: Any, name: str | None = None) -> tuple[np.ndarray, np.nd
         else:
             raise ValueError(f"{path} must be a .csv, .tsv, .npy or .npz file to be read as a kernel")
         what = str(path)
-    elif hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        K, ids = _of_frame(source)
-        what = "the kernel"
     else:
-        K, ids, what = np.asarray(source), None, "the kernel"
+        what = "the kernel"
+        frame = None if isinstance(source, np.ndarray) else as_frame(source, _refuse_names)
+        K, ids = (np.asarray(source), None) if frame is None else _of_frame(frame)
     K = check_features(K, what)
     if not isinstance(K, np.ndarray) or K.shape[0] != K.shape[1]:
         raise ValueError(f"{what} must be a dense square matrix, got shape {K.shape}")
@@ -76,10 +79,17 @@ def _check_ids(ids: np.ndarray, what: str) -> None:
         )
 
 
-def _of_frame(frame: Any) -> tuple[np.ndarray, np.ndarray]:
+def _refuse_names(names: list[Any]) -> None:
+    """Refuse columns of a frame that name a node twice."""
+    _check_ids(canonical(as_objects(names), "ids"), "the kernel")
+
+
+def _of_frame(frame: nw.DataFrame[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Kernel and ids of a frame, its rows in the order of its columns."""
-    K, ids = frame.to_numpy(), canonical(as_objects(list(frame.columns)), "ids")
-    index = getattr(frame, "index", None)
+    from narwhals.stable.v2 import maybe_get_index
+
+    K, ids = frame.to_numpy(), canonical(as_objects(frame.columns), "ids")
+    index: Any = maybe_get_index(frame)  # None for all but pandas and its like
     if index is None or type(index).__name__ == "RangeIndex":
         return K, ids
     _check_ids(ids, "the kernel")

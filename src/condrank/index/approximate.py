@@ -9,7 +9,7 @@ along the same axes to the same extent, most of it along the first ones; axes th
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from condrank.base.checks import check_count
 from condrank.index.exact import finished, search
 from condrank.index.restrictions import Restriction
 from condrank.index.vectors import InnerProducts
+from condrank.persistence.arrays import Arrays, Held
 
 SAMPLE = 10_000  # objects that the balance is told from
 AT_A_TIME = 512  # objects added before a search may have its turn
@@ -128,6 +129,22 @@ class Graph:
     def state(self) -> tuple[Any, ...]:
         """What an equal graph is made from, while no objects are added."""
         return self.settings, self.mean, self.to_object, self.to_query, self.to_bytes(), len(self._graph)
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Settings, maps and the graph itself, which has to be the last array of a file: its length is arbitrary."""
+        arrays.put("mean", self.mean)
+        arrays.put("to_object", self.to_object)
+        arrays.put("to_query", self.to_query)
+        arrays.put("graph", self.to_bytes())
+        return asdict(self.settings)
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, n: int, p: int) -> Graph:
+        """The graph that was stored, of n objects with vectors of length p."""
+        stored = held.intact("graph")  # a damaged one could lead a search anywhere in memory
+        to_object = held.floats("to_object", p, None)
+        maps = held.floats("mean", p), to_object, held.floats("to_query", *to_object.shape)
+        return cls(GraphSettings(**given).checked(), *maps, stored=stored, n=n)
 
     def to_bytes(self) -> np.ndarray:
         """The graph as bytes."""

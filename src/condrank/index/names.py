@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_ids
 from condrank.index.growing import GrowingRows
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_ids, positions
+from condrank.nodes.checking import positions
 
 
 class Names:

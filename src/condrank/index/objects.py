@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from condrank.base.checks import check_count
+from condrank.base.checks import check_count, check_ids
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.index.approximate import Graph, GraphSettings, search_graph
@@ -18,33 +18,13 @@ from condrank.index.exact import search
 from condrank.index.growing import GrowingRows
 from condrank.index.names import Names, look_up
 from condrank.index.restrictions import Restriction, read_choice
+from condrank.index.snapshot import Snapshot
 from condrank.index.vectors import InnerProducts, ModelScores, VectorScores
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_features, check_ids, positions
+from condrank.nodes.checking import check_features, positions
+from condrank.persistence.arrays import Arrays, Held
 from condrank.rankers.base import fitted_of, read_pair
 from condrank.rankers.ranking import Ranking
-
-
-@dataclass(frozen=True)
-class Held:
-    """The objects at one moment; whoever adds or removes some puts a new one in its place.
-
-    Attributes
-    ----------
-    objects : ndarray or sparse array of shape (n, p), or tuple of Nodes and None
-        Vectors; or what a model scores itself.
-    n : int
-        Positions given so far.
-    gone : ndarray of int
-        Removed positions, ascending.
-    ids : ndarray of shape (n,) or None
-        Names.
-    """
-
-    objects: Any
-    n: int
-    gone: np.ndarray
-    ids: np.ndarray | None
 
 
 class ObjectIndex:
@@ -86,12 +66,12 @@ class ObjectIndex:
             _check_scored(scorer, nodes)
         else:
             held = products.of_objects(nodes)
-        self._set(products, Held(held, n, np.zeros(0, dtype=np.intp), names), None)
+        self._set(products, Snapshot(held, n, np.zeros(0, dtype=np.intp), names), None)
         if graph is not None:
             self._graph = Graph.fit(products, held, graph)
             self._graph.add(0, held)
 
-    def _set(self, products: InnerProducts | None, held: Held, graph: Graph | None) -> None:
+    def _set(self, products: InnerProducts | None, held: Snapshot, graph: Graph | None) -> None:
         self._products, self._held, self._graph = products, held, graph
         self._changing = threading.Lock()
         self._rows = GrowingRows()
@@ -106,6 +86,25 @@ class ObjectIndex:
         self.ranker = state["ranker"]
         graph = state["graph"]
         self._set(state["products"], state["held"], None if graph is None else Graph(*graph))
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Objects and, of an approximate index, its graph; the ranker is not part of it."""
+        with self._changing:
+            given = self._held.to_state(arrays, fitted_of(self.ranker).model)
+            return given | {"graph": None if self._graph is None else self._graph.to_state(arrays)}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, ranker: Any) -> ObjectIndex:
+        """The index that was stored, of a fitted ranker."""
+        index, scorer = cls.__new__(cls), fitted_of(ranker).model
+        index.ranker = ranker
+        products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
+        objects = Snapshot.from_state(given, held, products, len(fitted_of(ranker).objects))
+        graph = given["graph"]
+        if graph is not None:
+            graph = Graph.from_state(graph, held, *objects.objects.shape)
+        index._set(products, objects, graph)
+        return index
 
     @property
     def kind(self) -> str:
@@ -199,7 +198,7 @@ class ObjectIndex:
             n = held.n + len(nodes)
             if self._names is not None and new is not None:
                 self._names.add(new)
-            self._held = Held(joined, n, held.gone, None if self._names is None else self._names.ids)
+            self._held = Snapshot(joined, n, held.gone, None if self._names is None else self._names.ids)
             return np.arange(held.n, n)
 
     def remove(self, ids: Any) -> None:
@@ -217,7 +216,7 @@ class ObjectIndex:
             self._held = replace(held, gone=np.union1d(held.gone, common))
 
     def save(self, path: Any) -> None:
-        """Write the index, with its ranker, to one file of plain arrays; the old file or the new one is there.
+        """Write the index, with its ranker, to one file of plain arrays. If that fails, the old file stays as it was.
 
         Parameters
         ----------
@@ -230,7 +229,7 @@ class ObjectIndex:
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> ObjectIndex:
-        """The index that was saved; a ValueError tells of truncated, damaged and newer files.
+        """The index that was saved; a ValueError reports a truncated, damaged or newer file.
 
         Parameters
         ----------
@@ -261,13 +260,13 @@ class ObjectIndex:
         ids = fitted_of(self.ranker).model.rows.nodes.ids
         return None if ids is None else Ids(ids)
 
-    def _scores(self, nodes: Nodes, held: Held) -> VectorScores | ModelScores:
+    def _scores(self, nodes: Nodes, held: Snapshot) -> VectorScores | ModelScores:
         if self._products is None:
             return ModelScores(fitted_of(self.ranker).model, nodes, held.objects, len(fitted_of(self.ranker).objects))
         return VectorScores(*self._products.of_queries(nodes, held.objects.dtype), held.objects)
 
     def _restriction(
-        self, held: Held, n_queries: int, exclude: Any, candidates: Any
+        self, held: Snapshot, n_queries: int, exclude: Any, candidates: Any
     ) -> tuple[Restriction, list[np.ndarray] | None]:
         """What is left out, and the candidates of each conditioning node where they have their own."""
         there = self._names, held.n, held.gone

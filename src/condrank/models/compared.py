@@ -10,7 +10,9 @@ import numpy as np
 
 from condrank.base.blocks import row_blocks
 from condrank.models.model import as_probabilities
+from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
 from condrank.nodes import Coordinates, Nodes
+from condrank.persistence.arrays import Arrays, Held
 from condrank.products.compared import compared_values, turn_by_signs
 
 
@@ -86,6 +88,10 @@ class ComparedModel:
         """The same model with other weights."""
         return replace(self, W=W)
 
+    def gathered(self) -> ComparedModel:
+        """The model itself: its nodes are on this machine."""
+        return self
+
     def start(self) -> Any:
         """The weights, as a first guess for another fit to the same nodes."""
         return self.W
@@ -94,3 +100,20 @@ class ComparedModel:
         """Dual coefficients (n, n) of W₀."""
         P = self.rows.dual_basis()
         return (P @ self.W[0].astype(P.dtype, copy=False)) @ P.T
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Plain values for a manifest, and what belongs in arrays; the compared features are in the settings."""
+        given = sides_to(self, arrays)
+        del given["cols"]  # a file has none for this model
+        arrays.put("W", self.W)
+        return given
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> ComparedModel:
+        """The model that was stored, of a fit with these settings."""
+        rows, cols = sides_from(given, held, settings)
+        if cols is not rows:
+            raise ValueError("a model with compared features has one domain, but its objects are other nodes")
+        r = len(rows.sigma)
+        W = held.floats("W", 1 + len(settings.compared), r, r)
+        return cls(rows, settings.compared, W, *scale_from(given))

@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
+from condrank.base.checks import check_choice, check_number
 from condrank.models.model import as_probabilities
+from condrank.models.sides import FitSettings, scale_from, sides_to, stored_shape
 from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
-from condrank.products.edge_kernels import NEW_NODES, EdgeKernel
+from condrank.observations import Edges
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.plain import check_same
+from condrank.products.edge_kernels import NEW_NODES, EdgeKernel, edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 
 
@@ -83,6 +88,10 @@ class EdgeModel:
         """The same model with other coefficients."""
         return replace(self, W=W)
 
+    def gathered(self) -> EdgeModel:
+        """The model itself: its nodes are on this machine."""
+        return self
+
     def start(self) -> Any:
         """The coefficients as a sparse array, as a first guess for a fit to other edges of the same nodes."""
         return self.dual()
@@ -96,3 +105,28 @@ class EdgeModel:
     def strengths(self, nodes: Nodes) -> np.ndarray:
         """f(v) = k_vᵀ A 1, the transitive part of a reciprocal relation learned with a constant."""
         return self.rows.transform(nodes) @ (self.dual() @ self.cols.constant())
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Plain values for a manifest, and what belongs in arrays; `from_state` reads them."""
+        given = sides_to(self, arrays) | {"prior_weight": float(self.prior_weight), "kernel": self.kernel.name}
+        given |= self.kernel.edges.to_state(arrays)
+        arrays.put("W", self.W)
+        return given
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> EdgeModel:
+        """The model that was stored, of a fit with these settings; kernel matrices are made again."""
+        shape = stored_shape(given)
+        rows = cols = _values_from(given["rows"], held.under("rows"), settings)
+        if given.get("cols") is not None:
+            cols = _values_from(given["cols"], held.under("cols"), settings)
+        check_same("shape of the model", list(shape), [rows.n_nodes, cols.n_nodes])
+        edges = Edges.from_state(given, held)
+        kernel = edge_kernel(given["kernel"], rows.K, None if cols is rows else cols.K, edges)
+        prior_weight = check_number("prior_weight of the model", given["prior_weight"])
+        return cls(rows, cols, kernel, held.floats("W", edges.n_pairs), prior_weight, *scale_from(given))
+
+
+def _values_from(given: dict[str, Any], held: Held, settings: FitSettings) -> KernelValues:
+    check_choice(f"coordinates of {held.name}", given["class"], (KernelValues.__name__,))
+    return KernelValues.from_state(given, held, settings.kernel)

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
+from condrank.base.checks import check_number
 from condrank.base.dask import is_dask
+from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
 from condrank.nodes import Coordinates, Nodes
+from condrank.persistence.arrays import Arrays, Held
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,19 @@ class Model:
         left = self.rows.dual_basis()
         right = left if self.cols is self.rows else self.cols.dual_basis()
         return (left @ self.W.astype(left.dtype, copy=False)) @ right.T
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Plain values for a manifest, and what belongs in arrays; `from_state` reads them."""
+        given = sides_to(self, arrays) | {"prior_weight": float(self.prior_weight)}
+        arrays.put("W", self.W)
+        return given
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> Model:
+        """The model that was stored, of a fit with these settings."""
+        rows, cols = sides_from(given, held, settings)
+        prior_weight = check_number("prior_weight of the model", given["prior_weight"])
+        return cls(rows, cols, held.floats("W", len(rows.sigma), len(cols.sigma)), prior_weight, *scale_from(given))
 
 
 @dataclass(frozen=True)

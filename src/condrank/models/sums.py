@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from condrank.nodes import Nodes
+from condrank.base.checks import check_number, check_numbers
+from condrank.nodes import ExplicitFeatures, Nodes
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows
 from condrank.nodes.feature_sums import FeatureSums
 from condrank.nodes.features import add_rows
 from condrank.observations import Factored
 from condrank.observations.factored import class_members, through
+from condrank.persistence.arrays import Arrays, Held
 
 ROUNDED = 1e-6  # relative difference of values that are the same but for their floating types
 
@@ -71,7 +73,42 @@ class FactoredSums:
             cols = self.cols.joined(other.cols, by_cols, S.shape[1:])
         return FactoredSums(rows, cols, S, names, self.rest, self.levels)
 
-    # In the place of observations
+    def to_state(self, arrays: Arrays) -> dict[str, Any] | None:
+        """Sums, S and what is known of the factors; None where the name of a class is not a plain value.
+
+        Predictions do not need the sums, so a name that cannot be stored is no reason to refuse the rest of a model.
+        """
+        if not all(_is_plain(name) for name in self.names or []):
+            return None
+        arrays.put("S", self.S)
+        rows = self.rows.to_state(arrays.under("rows"))
+        cols = {"total": None} if self.one_domain else self.cols.to_state(arrays.under("cols"))
+        names = None if self.names is None else [list(name) if isinstance(name, tuple) else name for name in self.names]
+        levels = None if self.levels is None else list(self.levels)
+        return {"totals": [rows["total"], cols["total"]], "names": names, "rest": self.rest, "levels": levels}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, rows: Any, cols: Any) -> FactoredSums:
+        """Sums that were stored, over the training nodes of these coordinates, which have to be explicit features."""
+        S = held.floats("S", None, None)
+        rest = None if given["rest"] is None else check_number("rest of the sums", given["rest"])
+        names, levels = given["names"], given["levels"]
+        if levels is not None:
+            levels = tuple(check_numbers("levels of the sums", levels))
+        if names is not None:
+            names = [tuple(name) if isinstance(name, list) else name for name in names]
+            if not all(_is_plain(name) for name in names) or S.shape != (len(set(names)), len(names)):
+                raise ValueError(f"names of the sums must be {len(S)} different strings or numbers, got {names!r:.100}")
+        first, second = given["totals"]
+        if cols is rows:
+            sizes = S.shape if "factors1" in held.under("rows") else S.shape[:1]
+            by_rows = by_cols = _side_from(first, held.under("rows"), rows, sizes)
+        else:
+            by_rows = _side_from(first, held.under("rows"), rows, S.shape[:1])
+            by_cols = _side_from(second, held.under("cols"), cols, S.shape[1:])
+        return cls(by_rows, by_cols, S, names, rest, levels)
+
+    # Instead of observations
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,6 +143,22 @@ def sums_over(
         sums.append(FeatureSums(rows.shape[1], [A.shape[1] for A in factors]))
         add_rows(sums[-1], rows, None, factors)
     return FactoredSums.of(sums[0], sums[-1], observed)
+
+
+def _side_from(total: Any, held: Held, coordinates: Any, n_factors: tuple[int, ...]) -> FeatureSums:
+    if not isinstance(coordinates, ExplicitFeatures):
+        raise ValueError(f"{held.name} need coordinates of explicit features, got {type(coordinates).__name__}")
+    sums = FeatureSums.from_state({"total": total}, held, len(coordinates.rotation), n_factors)
+    if sums.total != coordinates.n_nodes:
+        raise ValueError(f"{held.name} must be over {coordinates.n_nodes} nodes, got {sums.total:g}")
+    return sums
+
+
+def _is_plain(name: Any) -> bool:
+    """The name of a class, or a path of a taxonomy, that JSON can hold."""
+    if isinstance(name, tuple):
+        return all(_is_plain(one) and not isinstance(one, tuple) for one in name)
+    return isinstance(name, str | int | float | bool)
 
 
 def _match(old: FactoredSums, new: FactoredSums) -> tuple[list[Any] | None, np.ndarray, np.ndarray]:

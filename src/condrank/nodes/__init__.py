@@ -6,13 +6,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from condrank.base.checks import check_choice
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.exact import ExactKernel
 from condrank.nodes.features import ExplicitFeatures
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
+from condrank.persistence.arrays import Arrays, Held
 
 __all__ = [
+    "COORDINATES",
     "ApproximateKernel",
     "Approximation",
     "Coordinates",
@@ -20,6 +23,7 @@ __all__ = [
     "ExplicitFeatures",
     "NodeKernel",
     "Nodes",
+    "coordinates_from_state",
 ]
 
 
@@ -83,3 +87,40 @@ class Coordinates(Protocol):
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The node kernel itself between nodes and others; None: the training nodes."""
         ...
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Plain values for a manifest, and what belongs in arrays; `coordinates_from_state` reads them."""
+        ...
+
+
+#: Classes of coordinates by the name that a file has for them; dual models have `KernelValues` instead.
+COORDINATES = {kind.__name__: kind for kind in (ExactKernel, ExplicitFeatures, ApproximateKernel)}
+
+
+def coordinates_from_state(
+    given: dict[str, Any],
+    held: Held,
+    kernel: NodeKernel,
+    approximation: Approximation | None = None,
+    n_nodes: int | None = None,
+) -> Any:
+    """Coordinates that were stored, of the class that the file names if the kernel can have such.
+
+    Parameters
+    ----------
+    given, held
+        What ``to_state`` of the coordinates returned, and its arrays.
+    kernel : NodeKernel
+        The node kernel.
+    approximation : Approximation, optional
+        How it was approximated.
+    n_nodes : int, optional
+        Number of training nodes, where they were not kept.
+    """
+    allowed = [ExactKernel.__name__]
+    if kernel.name in ("linear", "cosine"):
+        allowed.append(ExplicitFeatures.__name__)
+    if approximation is not None:
+        allowed.append(ApproximateKernel.__name__)
+    check_choice(f"coordinates of {held.name}", given["class"], tuple(allowed))
+    return COORDINATES[given["class"]].from_state(given, held, kernel, approximation, n_nodes)

@@ -14,6 +14,7 @@ from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.nystroem import NystroemFeatures
 from condrank.nodes.spectrum import count_components
 from condrank.nodes.store import Nodes, same_values
+from condrank.persistence.arrays import Arrays, Held
 
 APPROXIMATIONS = ("nystroem", "fourier")
 # The most components that n_components="auto" asks for, and the nodes it looks at.
@@ -60,6 +61,12 @@ class Approximation:
             return FourierFeatures.fit(kernel, nodes, m, self.seed)
         return NystroemFeatures.fit(kernel, nodes, m, self.landmarks, self.seed, clip)
 
+    def fitted_from(self, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes) -> FeatureMap:
+        """The features that `fit` gave, as they were stored with the coordinates of training nodes."""
+        if self.name == "fourier":
+            return FourierFeatures.from_state(given, held, kernel, nodes, int(self.n_components))
+        return NystroemFeatures.from_state(given, held, kernel, nodes)
+
     def described(self, kernel: NodeKernel, m: int) -> str:
         """For people: "200 Nyström coordinates of the rbf kernel, uniform landmarks"."""
         if self.name == "fourier":
@@ -73,6 +80,18 @@ class ApproximateKernel(ExplicitFeatures):
     Parameters are those of `ExplicitFeatures`.
     """
 
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """What `ExplicitFeatures` stores, and the features."""
+        return super().to_state(arrays) | self._placed_features().to_state(arrays)
+
+    @classmethod
+    def _features_from(
+        cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None
+    ) -> FeatureMap:
+        if approximation is None:
+            raise ValueError(f"coordinates of {held.name} are those of an approximation, which is missing")
+        return approximation.fitted_from(given, held, kernel, nodes)
+
     def _rows(self, nodes: Nodes) -> Any:
         if not self.kernel.is_precomputed or same_values(nodes.base, self.nodes.base):
             return super()._rows(nodes)
@@ -82,12 +101,13 @@ class ApproximateKernel(ExplicitFeatures):
                 f"the given nodes must have {self.n_nodes} columns, kernel values against the training nodes, "
                 f"got {given}"
             )
-        features: Any = self.features
-        return FeatureRows(replace(features, landmarks=self.landmark_places()), nodes, self.kernel.constant)
+        return FeatureRows(self._placed_features(), nodes, self.kernel.constant)
 
-    def landmark_places(self) -> np.ndarray:
-        """Which of the training nodes are the landmarks of a precomputed kernel."""
+    def _placed_features(self) -> Any:
+        """Features with the landmarks of a precomputed kernel as places among the training nodes, not of their base."""
         features: Any = self.features
+        if not self.kernel.is_precomputed:
+            return features
         positions = self.nodes.positions
         order = np.argsort(positions)
-        return order[np.searchsorted(positions, features.landmarks, sorter=order)]
+        return replace(features, landmarks=order[np.searchsorted(positions, features.landmarks, sorter=order)])

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.blocks import row_blocks
+from condrank.base.checks import check_ids as check_ids  # graph.making takes it from here
 from condrank.frames.ids import Ids, listed_ids
 from condrank.frames.table import Table
 from condrank.nodes.store import Nodes
@@ -78,19 +79,6 @@ def check_labels(values: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
         if not np.isfinite(values.sum()) and np.isinf(values).any():
             raise ValueError(f"{name} must not be infinite: {int(np.isinf(values).sum())} entries are")
     return values
-
-
-def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:
-    """One name a node, all different."""
-    ids = np.asarray(ids)
-    if ids.shape != (n_nodes,):
-        raise ValueError(f"{name} must name each of the {n_nodes} nodes, got shape {ids.shape}")
-    seen: set[Any] = set()
-    for position, one in enumerate(ids.tolist()):
-        if one in seen:
-            raise ValueError(f"{name} must be different from each other, {one!r} at position {position} came before")
-        seen.add(one)
-    return ids
 
 
 def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np.ndarray:

@@ -6,16 +6,21 @@ z(v) = σ^(-½) Qᵀ k_v. Eigenvalues below machine noise are dropped, so a sing
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg
 
+from condrank.base.checks import check_number
 from condrank.base.measured import DIVIDE_AND_CONQUER_MOST_NODES, NUMPY_EIGH_MOST_NODES
 from condrank.exceptions import KernelWarning
 from condrank.nodes.kernels import NodeKernel
-from condrank.nodes.similarity import NodeSimilarity
+from condrank.nodes.similarity import NodeSimilarity, training_nodes_from
 from condrank.nodes.store import Nodes
+from condrank.persistence.arrays import Arrays, Held
+
+if TYPE_CHECKING:
+    from condrank.nodes.approximate import Approximation
 
 # Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
 SLIGHTLY_INDEFINITE = 1e-5
@@ -64,6 +69,31 @@ class ExactKernel(NodeSimilarity):
             Q *= root[:, None]
         self.basis = Q
 
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Nodes, P and what belongs to its columns; `from_state` reads them."""
+        given = {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
+        arrays.put("basis", self.basis)
+        return given | diagonal_to(self, arrays)
+
+    @classmethod
+    def from_state(
+        cls,
+        given: dict[str, Any],
+        held: Held,
+        kernel: NodeKernel,
+        approximation: Approximation | None = None,
+        n_nodes: int | None = None,
+    ) -> ExactKernel:
+        """Coordinates that were stored, without a new eigendecomposition; only the kernel has to be given."""
+        nodes, coordinates = training_nodes_from(given, held), cls.__new__(cls)
+        NodeSimilarity.__init__(coordinates, kernel, nodes)
+        found = diagonal_from(given, held, len(nodes))
+        coordinates.sigma, coordinates.ones, coordinates.outside, coordinates.weights = found
+        coordinates.basis = held.floats("basis", len(nodes), len(coordinates.sigma))
+        if not held.mmap and not np.isfinite(coordinates.similarity(nodes.block(slice(1)), None)).all():
+            raise ValueError("the kernel values of the nodes overflow")
+        return coordinates
+
     def rotate(self, G: np.ndarray) -> np.ndarray:
         """σ G, as Z = P σ; in place."""
         G *= self.sigma.reshape(-1, *(1,) * (G.ndim - 1))
@@ -93,6 +123,23 @@ class ExactKernel(NodeSimilarity):
         if self.is_training(nodes):
             return self.training()
         return self.similarity(nodes, None) @ self.basis
+
+
+def diagonal_to(coordinates: Any, arrays: Arrays) -> dict[str, Any]:
+    """Store the diagonal of ZᵀZ and what is known of 1, with the node weights where there are some."""
+    arrays.put("sigma", coordinates.sigma)
+    arrays.put("ones", coordinates.ones)
+    if coordinates.weights is not None:
+        arrays.put("weights", coordinates.weights)
+    return {"outside": float(coordinates.outside)}
+
+
+def diagonal_from(given: dict[str, Any], held: Held, n: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
+    """σ, b, ω and the node weights of n nodes, as `diagonal_to` stored them."""
+    sigma = held.positive("sigma", None)
+    outside = check_number(f"outside of {held.name}", given["outside"], at_least=0.0)
+    weights = held.positive("weights", n) if "weights" in held else None
+    return sigma, held.floats("ones", len(sigma)), outside, weights
 
 
 def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

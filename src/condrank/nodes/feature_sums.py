@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.base.checks import check_number
 from condrank.base.dense import dense
+from condrank.persistence.arrays import Arrays, Held
 
 
 class FeatureSums:
@@ -113,6 +115,28 @@ class FeatureSums:
             out.factors[i][place] += other.factors[i]
             out.counts[i][place] += other.counts[i]
         return out
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """All sums; `from_state` reads them."""
+        arrays.put("mean", self.mean)
+        arrays.put("scatter", self.scatter)
+        for number, (factors, counts) in enumerate(zip(self.factors, self.counts, strict=True)):
+            arrays.put(f"factors{number}", factors)
+            arrays.put(f"counts{number}", counts)
+        return {"total": float(self.total)}
+
+    @classmethod
+    def from_state(
+        cls, given: dict[str, Any], held: Held, n_features: int, n_factors: Sequence[int] = ()
+    ) -> FeatureSums:
+        """Sums that were stored, over that many features and factors."""
+        sums = cls(n_features)
+        sums.total = check_number(f"total of {held.name}", given["total"], above=0.0)
+        sums.mean = held.floats("mean", n_features)
+        sums.scatter = held.floats("scatter", n_features, n_features)
+        sums.factors = [held.floats(f"factors{number}", k, n_features) for number, k in enumerate(n_factors)]
+        sums.counts = [held.floats(f"counts{number}", k) for number, k in enumerate(n_factors)]
+        return sums
 
     def close(self) -> FeatureSums:
         """Give back the room for blocks: it is made anew if more are added."""

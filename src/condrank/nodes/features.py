@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from condrank.base.dense import dense
-from condrank.nodes.exact import noise_level, residual_energy, spectrum
+from condrank.nodes.exact import diagonal_from, diagonal_to, noise_level, residual_energy, spectrum
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
 from condrank.nodes.feature_sums import FeatureSums
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
+from condrank.persistence.arrays import Arrays, Held
+
+if TYPE_CHECKING:
+    from condrank.nodes.approximate import Approximation
 
 
 class ExplicitFeatures:
@@ -59,6 +63,51 @@ class ExplicitFeatures:
             self._known = list(zip(factors, sums.factors, strict=True))
         self.sums = sums
         self._rotate_to(sums)
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Nodes, V and what belongs to its columns; `from_state` reads them. The sums are not part of it."""
+        given = {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
+        arrays.put("rotation", self.rotation)
+        return given | diagonal_to(self, arrays)
+
+    @classmethod
+    def from_state(
+        cls,
+        given: dict[str, Any],
+        held: Held,
+        kernel: NodeKernel,
+        approximation: Approximation | None = None,
+        n_nodes: int | None = None,
+    ) -> ExplicitFeatures:
+        """Coordinates that were stored, without a pass over the nodes.
+
+        Parameters
+        ----------
+        given, held
+            What `to_state` returned, and its arrays.
+        kernel : NodeKernel
+            The node kernel.
+        approximation : Approximation, optional
+            How the kernel was approximated.
+        n_nodes : int, optional
+            Number of training nodes, where they were not kept; by default that of the nodes that were.
+        """
+        nodes, coordinates = Nodes.from_state(given, held), cls.__new__(cls)
+        coordinates.kernel, coordinates.nodes = kernel, nodes
+        coordinates.n_nodes = len(nodes) if n_nodes is None else n_nodes
+        found = diagonal_from(given, held, len(nodes))
+        coordinates.sigma, coordinates.ones, coordinates.outside, coordinates.weights = found
+        features = cls._features_from(given, held, kernel, nodes, approximation)
+        coordinates.features, coordinates._known = features, []
+        coordinates.rotation = held.floats("rotation", features.n_features + kernel.constant, len(coordinates.sigma))
+        return coordinates
+
+    @classmethod
+    def _features_from(
+        cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None
+    ) -> FeatureMap:
+        """φ of stored nodes: the kernel's own, which needs no state."""
+        return own_features(kernel, nodes.base.shape[1])
 
     def _rotate_to(self, sums: FeatureSums) -> None:
         """σ, V and what is known of 1, from sums over the training nodes. O(p³)."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_number
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
+from condrank.persistence.arrays import Arrays, Held
 
 FOURIER = ("rbf", "laplacian")
 
@@ -49,6 +51,17 @@ class FourierFeatures:
         else:
             frequencies = gamma * rng.standard_cauchy(shape)
         return cls(kernel, frequencies, float(rng.uniform(0, 2 * np.pi)) if m % 2 else 0.0, m)
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """What was drawn; `from_state` reads it."""
+        arrays.put("frequencies", self.frequencies)
+        return {"phase": float(self.phase)}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, m: int) -> FourierFeatures:
+        """The m features of a kernel on such nodes that were stored."""
+        phase = check_number(f"phase of {held.name}", given["phase"], at_least=0.0)
+        return cls(kernel, held.floats("frequencies", nodes.base.shape[1], (m + 1) // 2), phase, m)
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features (b, m) of a block of nodes, dense or sparse, in their precision. O(bdm)."""

@@ -11,8 +11,10 @@ from condrank.base.dense import dense
 from condrank.nodes.exact import first_positive, noise_level, spectrum
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.landmarks import check_landmarks, choose_nodes, means
-from condrank.nodes.similarity import check_symmetric
+from condrank.nodes.similarity import NodeSimilarity, check_symmetric
 from condrank.nodes.store import Nodes
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.plain import check_same
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,25 @@ class NystroemFeatures:
         # Kernel values of other nodes come in the nodes' precision: below its noise nothing can be told from them.
         first = max(first, int(np.searchsorted(sigma, noise_level(float(sigma[-1]), nodes.dtype), side="right")))
         return cls(kernel, points, (Q[:, first:] / np.sqrt(sigma[first:])).astype(np.float64, copy=False))
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Landmarks, of a precomputed kernel as places among the training nodes, and whitening."""
+        arrays.matrix("landmarks", self.landmarks)
+        arrays.put("whitening", self.whitening)
+        return {}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes) -> NystroemFeatures:
+        """The features of a kernel on training nodes that were stored."""
+        if kernel.is_precomputed:
+            NodeSimilarity(kernel, nodes)  # refuses what is no kernel matrix
+            landmarks: Any = held.places("landmarks", None, len(nodes))
+            m = len(landmarks)
+        else:
+            landmarks = held.matrix("landmarks")
+            m, d = landmarks.shape
+            check_same(f"number of features of the landmarks of {held.name}", d, nodes.base.shape[1])
+        return cls(kernel, landmarks, held.floats("whitening", m, None))
 
     @property
     def n_features(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -10,6 +12,7 @@ from condrank.base.dense import dense
 from condrank.frames.ids import Ids, shown
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
+from condrank.persistence.arrays import Held
 
 # Most features, in numbers, to copy at a time: 64 MiB in double precision.
 COPIED = 1 << 23
@@ -116,6 +119,10 @@ class NodeSimilarity:
             )
         return columns
 
+    def given_kernel(self, nodes: Nodes) -> np.ndarray:
+        """Values (m, n) of a precomputed kernel between other nodes and the training nodes, without a constant."""
+        return self._look_up(nodes, self.nodes)
+
     def _shares_base(self, nodes: Nodes) -> bool:
         return same_values(nodes.base, self.nodes.base)
 
@@ -129,6 +136,14 @@ class NodeSimilarity:
         return nodes is self.nodes or (
             np.array_equal(nodes.positions, self.nodes.positions) and same_values(nodes.base, self.nodes.base)
         )
+
+
+def training_nodes_from(given: dict[str, Any], held: Held) -> Nodes:
+    """Training nodes that were stored, of coordinates that need some."""
+    nodes = Nodes.from_state(given, held)
+    if len(nodes) == 0:
+        raise ValueError(f"coordinates of {held.name} need training nodes, and there are none")
+    return nodes
 
 
 def refuse_kernel_values(kernel: NodeKernel, nodes: Nodes) -> None:

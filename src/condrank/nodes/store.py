@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.dask import is_dask
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.ids import ids_from, ids_to
 
 
 class Nodes:
@@ -95,6 +97,20 @@ class Nodes:
         if self.index is None and others.index is None:
             return np.array(self.base)
         return np.asarray(self.base[np.ix_(self.positions, others.positions)])
+
+    def to_state(self, arrays: Arrays, among: bool = False) -> dict[str, Any]:
+        """Data and ids of these nodes alone, without the rest of the base; `from_state` reads them.
+
+        With ``among`` the base is a kernel matrix, of which only the values among these nodes are kept.
+        """
+        arrays.matrix("nodes", self.kernel_with(self) if among else self.rows)
+        return {"ids": ids_to(self.ids, arrays)}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held) -> Nodes:
+        """Nodes that were stored; perhaps none, of which only the number of columns is known."""
+        base = held.matrix("nodes", least_rows=0)
+        return cls(base, None, ids_from(given["ids"], base.shape[0], held))
 
 
 def same_values(one: Any, other: Any) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
 from condrank.nodes.exact import SLIGHTLY_INDEFINITE, first_positive, spectrum
 from condrank.nodes.kernels import NodeKernel
-from condrank.nodes.similarity import NodeSimilarity
+from condrank.nodes.similarity import NodeSimilarity, training_nodes_from
 from condrank.nodes.store import Nodes
+from condrank.persistence.arrays import Arrays, Held
 
 
 class KernelValues(NodeSimilarity):
@@ -41,6 +44,15 @@ class KernelValues(NodeSimilarity):
             linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             first_positive(spectrum(self.K.copy())[0], self.kernel, clip=False)
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Only the nodes are stored: the kernel matrix follows from them."""
+        return {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel) -> KernelValues:
+        """Kernel values of the nodes that were stored, computed again. O(n²d)."""
+        return cls(kernel, training_nodes_from(given, held))
 
     def training(self) -> np.ndarray:
         """K, (n, n); not a copy."""

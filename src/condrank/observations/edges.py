@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.base.checks import check_count
+from condrank.persistence.arrays import Arrays, Held
+
 
 class Edges:
     """Observed edges, sorted by starting node, each distinct pair once.
@@ -73,6 +76,26 @@ class Edges:
         """The stored entries of a sparse matrix, stored zeros included."""
         stored = Y.tocoo()
         return cls(stored.row, stored.col, stored.data, None, Y.shape)
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """Distinct pairs with their labels and weights; how often each was repeated is not stored."""
+        arrays.put("sources", self.sources.astype(np.int64))
+        arrays.put("targets", self.indices.astype(np.int64))
+        arrays.put("labels", self.values)
+        arrays.put("label_weights", self.weights)
+        return {"shape": [int(n) for n in self.shape]}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held) -> Edges:
+        """Edges that `to_state` stored: at least one, between nodes that there are, each pair once."""
+        n, m = (check_count("number of nodes", length) for length in given["shape"])
+        labels = held.floats("labels", None)
+        n_pairs = len(labels)
+        sources, targets = held.places("sources", n_pairs, n), held.places("targets", n_pairs, m)
+        edges = cls(sources, targets, labels, held.positive("label_weights", n_pairs), (n, m))
+        if edges.n_pairs != n_pairs:
+            raise ValueError(f"sources and targets must be {n_pairs} different pairs, got {edges.n_pairs}")
+        return edges
 
     @property
     def n_edges(self) -> int:

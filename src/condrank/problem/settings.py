@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from condrank.nodes import Approximation, NodeKernel
 from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
+from condrank.persistence.plain import plain
 
 
 @dataclass(frozen=True)
@@ -28,3 +30,20 @@ class Settings:
     centre: float
     compared: tuple[int, ...] = ()
     approximation: Approximation | None = None
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain values."""
+        values = _fields(self) | {
+            "relation": self.relation.name,
+            "loss": self.loss.name,
+            "kernel": _fields(self.kernel),
+        }
+        if self.approximation is not None:
+            # What was drawn is in the arrays; the seed of a random_state that is None means nothing later.
+            compared = [field.name for field in fields(self.approximation) if field.compare]
+            values["approximation"] = {name: getattr(self.approximation, name) for name in compared}
+        return plain("settings", values)
+
+
+def _fields(instance: Any) -> dict[str, Any]:
+    return {field.name: getattr(instance, field.name) for field in fields(instance)}

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from condrank._version import __version__
+from condrank.fitting.agreement import agreed_settings
+from condrank.fitting.fitted import FittedRanker
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.damage import whole
 from condrank.persistence.layout import model_file, read_file, write_file
-
-# What reading a manifest of other contents than expected may raise.
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-
-
-@contextmanager
-def whole(file: Path, what: str) -> Iterator[None]:
-    """Whatever contents other than expected raise becomes a ValueError that names the file."""
-    try:
-        yield
-    except MALFORMED as error:
-        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__} {error}"
-        raise ValueError(f"{file} is not a whole {what} of condrank: {why}") from None
+from condrank.persistence.plain import plain
+from condrank.rankers.base import Ranker, fitted_of
 
 
 def refuse_index(manifest: dict[str, Any]) -> None:
-    """An index holds a ranker, but also objects that would be lost."""
+    """Refuse the file of an index: it holds a ranker, but also objects that would be lost."""
     if "index" in manifest:
-        raise ValueError("it is that of an index, load it with ObjectIndex.load, whose ranker is index.ranker")
+        raise ValueError("it is the file of an index: load it with ObjectIndex.load, and take its ranker, index.ranker")
 
 
-class Saved:
+class Saved(Ranker):
     """What can be saved once it is fitted, and loaded without running code."""
 
-    get_params: Callable[..., dict[str, Any]]
-
     def save(self, path: Any) -> None:
-        """Write the fitted ranker to one file of plain arrays; the old file or the new one is there, whatever happens.
+        """Write the fitted ranker to one file of plain arrays. If that fails, the old file stays as it was.
 
-        Of a `ConditionalRankerCV` the plain ranker that was chosen is saved, without the losses of the others.
+        A `ConditionalRankerCV` saves the plain ranker that was chosen, without the losses of the others.
 
         Parameters
         ----------
@@ -51,24 +40,28 @@ class Saved:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Manifest of plain values and named arrays, from which `from_state` makes the ranker again."""
-        from condrank.persistence.state import to_state
-
-        return to_state(self, self._saved_params())
+        fitted, arrays = fitted_of(self), Arrays()
+        params = {name: plain(f"parameter {name}", value) for name, value in self._saved_params().items()}
+        n_features, two_domains = fitted.model.rows.nodes.base.shape[1], fitted.model.cols is not fitted.model.rows
+        try:
+            agreed_settings(params, fitted.settings.to_state(), n_features, two_domains)
+        except ValueError as error:
+            raise ValueError(f"the parameters were changed since the fit, fit again before saving: {error}") from None
+        return {"condrank": __version__, "params": params} | fitted.to_state(arrays), arrays.named
 
     @classmethod
-    def from_state(cls, manifest: dict[str, Any], arrays: dict[str, np.ndarray], mmap: bool = False) -> Any:
-        """The `ConditionalRanker` of a manifest and arrays, which are checked against each other."""
-        from condrank.persistence.restoring import from_state
+    def from_state(cls, manifest: dict[str, Any], held: Held) -> Any:
+        """The `ConditionalRanker` of a manifest, and those of the arrays that belong to it."""
         from condrank.rankers.conditional import ConditionalRanker
 
         ranker = ConditionalRanker(**manifest["params"])
-        with np.errstate(over="ignore", invalid="ignore"):  # reported as what is not finite
-            ranker._keep(from_state(ranker, manifest, arrays, mmap))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+            ranker._keep(FittedRanker.from_state(manifest, held, ranker.get_params(deep=False)))
         return ranker
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> Any:
-        """The ranker that was saved: it ranks as before. A ValueError tells of truncated, damaged and newer files.
+        """The ranker that was saved: it ranks as before. A ValueError reports a truncated, damaged or newer file.
 
         With ``kernel="precomputed"`` it takes kernel values against its training nodes, one row a node; subgraphs of
         the graph that it was trained in cannot be looked up, as only the training nodes' kernel is saved.
@@ -84,8 +77,11 @@ class Saved:
         with whole(model_file(path), "model"):
             refuse_index(manifest)
             if "tables" in manifest:
-                raise ValueError("it is that of a TableRanker, load it with TableRanker.load")
-            return cls.from_state(manifest, arrays, mmap)
+                raise ValueError("it is the file of a TableRanker: load it with TableRanker.load")
+            held = Held(arrays, mmap)
+            ranker = cls.from_state(manifest, held)
+            held.check_all_taken("model")
+            return ranker
 
     def _saved_params(self) -> dict[str, Any]:
         """Parameters of the plain ranker that is saved."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
+from pydantic import SecretStr
 
 from condrank._version import __version__
 from condrank.service.guard import HEADERS, Guard
@@ -32,6 +33,7 @@ from condrank.service.schemas import (
     ScoreRequest,
     documented,
 )
+from condrank.service.settings import check_token
 from condrank.service.work import Work
 
 MOST_NODES = 1000  # ids of a page
@@ -41,7 +43,7 @@ def create_app(
     holder: ModelHolder,
     limits: Limits | None = None,
     *,
-    token: str | None = None,
+    token: SecretStr | str | None = None,
     hosts: Sequence[str] | None = None,
 ) -> FastAPI:
     """The ASGI application that serves a model.
@@ -52,15 +54,14 @@ def create_app(
         The model.
     limits : Limits, optional
         What a request may ask for.
-    token : str, optional
-        Bearer token that every request has to bring, but those of the page and of health.
+    token : SecretStr or str, optional
+        Bearer token that every request must bring, except those for the page and for health.
     hosts : sequence of str, optional
         Names by which the service may be called; by default any.
     """
     limits = Limits() if limits is None else limits
-    if token is not None and (not token or not token.isascii() or not token.isprintable() or " " in token):
-        raise ValueError("token must be one or more ASCII characters without spaces")
-    work, metrics = Work(limits), Metrics()
+    secret = check_token(token)
+    work, metrics = Work(limits), Metrics(holder)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -77,11 +78,11 @@ def create_app(
         dependencies=[Depends(_refuse_unknown)],
         responses=documented(401, 403, 413, 422),
     )
-    app.add_middleware(Guard, limits=limits, metrics=metrics, token=token, hosts=hosts)
+    app.add_middleware(Guard, limits=limits, metrics=metrics, token=secret, hosts=hosts)
     add_handlers(app, HEADERS)
     _add_answers(app, holder, limits, work)
-    _add_upkeep(app, holder, metrics, token is not None)
-    app.openapi = lambda: _described(app, limits, token is not None)  # type: ignore[method-assign]
+    _add_upkeep(app, holder, metrics, secret is not None)
+    app.openapi = lambda: _described(app, limits, secret is not None)  # type: ignore[method-assign]
     return app
 
 
@@ -162,8 +163,7 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
         summary="Counts and times, as Prometheus reads them",
     )
     async def read_metrics() -> Response:
-        text = metrics.text(holder.loads, holder.failures, holder.loaded_at)
-        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+        return Response(metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
     @app.post(
         "/reload",

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import SecretStr
 from starlette.datastructures import Headers, MutableHeaders
 
 from condrank.service.limits import Limits
@@ -37,18 +38,23 @@ class Guard:
         Size of a body, and time for it to arrive.
     metrics : Metrics
         Where requests are counted.
-    token : str, optional
-        What requests have to bring, as a bearer token.
+    token : SecretStr, optional
+        Bearer token that requests must bring.
     hosts : sequence of str, optional
         Names by which the service may be called; by default any. A page of another site, which a browser can be made to
         take for this machine, comes with its own name.
     """
 
     def __init__(
-        self, app: Any, limits: Limits, metrics: Metrics, token: str | None = None, hosts: Sequence[str] | None = None
+        self,
+        app: Any,
+        limits: Limits,
+        metrics: Metrics,
+        token: SecretStr | None = None,
+        hosts: Sequence[str] | None = None,
     ):
         self.app, self.limits, self.metrics = app, limits, metrics
-        self.token = None if token is None else token.encode()
+        self.token = token
         self.hosts = None if hosts is None else {host.lower() for host in hosts}
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -68,7 +74,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        self.metrics.running += 1
+        self.metrics.running.inc()
         try:
             try:
                 self._check(scope)
@@ -81,7 +87,7 @@ class Guard:
                 else:
                     await self.app(scope, _replayed(body, receive), send_on)
         finally:
-            self.metrics.running -= 1
+            self.metrics.running.dec()
             route = getattr(scope.get("route"), "path_format", "other")
             self.metrics.observe(route, scope["method"], status, time.perf_counter() - start)
 
@@ -94,7 +100,7 @@ class Guard:
                 raise Refusal(403, "the service is not known by this host name; --allow-host adds names")
         if self.token is not None and scope["path"] not in OPEN:
             kind, _, given = headers.get("authorization", "").partition(" ")
-            is_right = hmac.compare_digest(given.strip().encode(), self.token)
+            is_right = hmac.compare_digest(given.strip().encode(), self.token.get_secret_value().encode())
             if kind.lower() != "bearer" or not is_right:
                 raise Refusal(401, "a token is needed: Authorization: Bearer <token>")
 

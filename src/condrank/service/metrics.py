@@ -1,9 +1,15 @@
-"""Counts and times of requests, in the text format that Prometheus reads."""
+"""Counts and times of requests, and loads of models, for Prometheus."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+if TYPE_CHECKING:
+    from condrank.service.holder import ModelHolder
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds
 METHODS = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
@@ -11,46 +17,46 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
-    """Requests by route, method and status, and their times by route. Used from the event loop only."""
+    """The metrics of one application, in a registry of its own: two applications in a process count apart.
 
-    def __init__(self) -> None:
-        self.requests: Counter[tuple[str, str, int]] = Counter()
-        self.buckets: dict[str, list[int]] = {}
-        self.seconds: Counter[str] = Counter()
-        self.running = 0
+    Parameters
+    ----------
+    holder : ModelHolder
+        Whose loads are reported.
+
+    Attributes
+    ----------
+    running : Gauge
+        Requests that are being answered.
+    """
+
+    def __init__(self, holder: ModelHolder):
+        self._holder, self._registry = holder, CollectorRegistry()
+        labels, about = ("route", "method", "status"), "Requests by route, method and status."
+        self._requests = Counter("condrank_requests_total", about, labels, registry=self._registry)
+        about = "Time of requests, from the first byte read to the last one written."
+        self._seconds = Histogram(
+            "condrank_request_seconds", about, ("route",), registry=self._registry, buckets=BUCKETS
+        )
+        about = "Requests that are being answered."
+        self.running = Gauge("condrank_requests_running", about, registry=self._registry)
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
-        """One request; labels are routes and known methods, never what a client made up."""
-        self.requests[route, method if method in METHODS else "other", status] += 1
-        counts = self.buckets.setdefault(route, [0] * (len(BUCKETS) + 1))
-        counts[bisect_left(BUCKETS, seconds)] += 1
-        self.seconds[route] += seconds  # pyright: ignore[reportArgumentType]
+        """Count one request. Labels are routes and known methods, never text that a client made up."""
+        self._requests.labels(route, method if method in METHODS else "other", status).inc()
+        self._seconds.labels(route).observe(seconds)
 
-    def text(self, loads: int, failures: int, loaded_at: float) -> str:
-        """All of it, with what is known of the model's loads."""
-        lines = _head("condrank_requests_total", "counter", "Requests by route, method and status.")
-        for (route, method, status), count in sorted(self.requests.items()):
-            lines.append(f'condrank_requests_total{{route="{route}",method="{method}",status="{status}"}} {count}')
-        name = "condrank_request_seconds"
-        lines += _head(name, "histogram", "Time of requests, from the first byte read to the last one written.")
-        for route, counts in sorted(self.buckets.items()):
-            total = 0
-            for bound, count in zip((*map(str, BUCKETS), "+Inf"), counts, strict=True):
-                total += count
-                lines.append(f'{name}_bucket{{route="{route}",le="{bound}"}} {total}')
-            lines += [
-                f'{name}_sum{{route="{route}"}} {self.seconds[route]:.6f}',
-                f'{name}_count{{route="{route}"}} {total}',
-            ]
-        for name, kind, about, value in (
-            ("condrank_requests_running", "gauge", "Requests that are being answered.", self.running),
-            ("condrank_model_loads_total", "counter", "Models loaded.", loads),
-            ("condrank_model_load_failures_total", "counter", "Model files that could not be loaded.", failures),
-            ("condrank_model_loaded_seconds", "gauge", "When the model was loaded, in seconds since 1970.", loaded_at),
-        ):
-            lines += [*_head(name, kind, about), f"{name} {value}"]
-        return "\n".join(lines) + "\n"
+    def text(self) -> bytes:
+        """All metrics in the text format of Prometheus."""
+        return generate_latest(self)
 
-
-def _head(name: str, kind: str, about: str) -> list[str]:
-    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+    def collect(self) -> Iterator[Metric]:
+        """The metrics, without the series of creation times that the library adds to each of them."""
+        for metric in self._registry.collect():
+            metric.samples = [one for one in metric.samples if not one.name.endswith("_created")]
+            yield metric
+        loads, failures, loaded_at = self._holder.loads, self._holder.failures, self._holder.loaded_at
+        yield CounterMetricFamily("condrank_model_loads", "Models loaded.", loads)
+        yield CounterMetricFamily("condrank_model_load_failures", "Model files that could not be loaded.", failures)
+        about = "When the model was loaded, in seconds since 1970."
+        yield GaugeMetricFamily("condrank_model_loaded_seconds", about, loaded_at)

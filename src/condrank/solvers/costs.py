@@ -1,7 +1,7 @@
 """Costs that solvers share, counted in operations and array by array.
 
-Each solver goes through phases (coordinates, reduction or labels at the edges, iteration); its memory is the largest
-sum of the arrays that live together in one of them. r is the number of coordinates, E that of observed pairs, and an array
+Each solver goes through phases (coordinates, reduction or labels at the edges, iteration). Its memory is the largest
+sum of arrays that live together in one of them. r is the number of coordinates, E that of observed pairs, and an array
 is counted in its own precision: explicit features have their r×r arithmetic in double, whatever theirs is.
 """
 

@@ -1,9 +1,9 @@
-"""Tables in, rankings out: node and edge tables of files and frames, and the ranker that takes them.
+"""Tables in, rankings out: node and edge tables from files and frames, and the ranker that takes them.
 
     file or frame ──► Columns ──► Table (kinds) ──► TableEncoder ──► features
     edge table    ──► RelationGraph ──► TableRanker: ids in, ids out
 
-Names are imported when they are first used, as those of `condrank` are.
+Names are imported when they are first used, as in `condrank` itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from condrank.frames.columns import Columns, read_table
     from condrank.frames.kernels import read_kernel
+    from condrank.frames.parquet import map_parquet
     from condrank.frames.table import Table
     from condrank.tables.encoder import TableEncoder
     from condrank.tables.graphs import read_graph
@@ -24,12 +25,13 @@ _HOME = {
     "Table": "condrank.frames.table",
     "TableEncoder": "condrank.tables.encoder",
     "TableRanker": "condrank.tables.ranker",
+    "map_parquet": "condrank.frames.parquet",
     "read_graph": "condrank.tables.graphs",
     "read_kernel": "condrank.frames.kernels",
     "read_table": "condrank.frames.columns",
 }
 
-__all__ = ["Columns", "Table", "TableEncoder", "TableRanker", "read_graph", "read_kernel", "read_table"]
+__all__ = ["Columns", "Table", "TableEncoder", "TableRanker", "map_parquet", "read_graph", "read_kernel", "read_table"]
 
 
 def __getattr__(name: str) -> Any:

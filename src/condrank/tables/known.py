@@ -14,12 +14,15 @@ from scipy import sparse
 from condrank.base.dense import dense
 from condrank.frames.columns import Columns, read_table
 from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
+from condrank.frames.packing import pack_table, unpack_table
 from condrank.frames.table import Table, as_columns
 from condrank.nodes import Nodes
 from condrank.nodes.checking import check_features
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.ids import ids_from, ids_to
 from condrank.tables.encoder import TableEncoder
 
-# New numbers are told of that are beyond those of training by more than so many standard deviations.
+# Standard deviations beyond the training numbers from which a new number is reported.
 FAR = 3.0
 
 
@@ -43,6 +46,44 @@ class KnownNodes:
     def __init__(self, nodes: Nodes, encoder: Any, table: Table | None, id_name: str | None, is_kernel: bool):
         self.nodes, self.encoder, self.table = nodes, encoder, table
         self.id_name, self.is_kernel = id_name, is_kernel
+
+    def to_state(self, arrays: Arrays, n_trained: int, columns: bool) -> dict[str, Any]:
+        """Encoder, columns where they are asked for, and the nodes where the model was trained on fewer of them.
+
+        Early stopping holds some nodes out of training, which are known by id all the same.
+        """
+        given: dict[str, Any] = {"id_name": self.id_name, "encoder": None, "columns": None, "nodes": None}
+        if self.encoder is not None:
+            if not isinstance(self.encoder, TableEncoder):
+                raise ValueError(f"a {type(self.encoder).__name__} cannot be saved as an encoder; a TableEncoder can")
+            given["encoder"], own = self.encoder.to_state()
+            arrays.under("encoder").put_all(own)
+        if self.table is not None and columns:
+            given["columns"], own = pack_table(self.table)
+            arrays.under("columns").put_all(own)
+        if n_trained != len(self.nodes):
+            arrays.matrix("nodes", self.nodes.rows)
+            given["nodes"] = {"ids": ids_to(self.nodes.ids, arrays.under("ids"))}
+        return given
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, trained: Nodes, is_kernel: bool) -> KnownNodes:
+        """What was stored beside the nodes that the model was trained on."""
+        id_name, encoder, table, nodes = given["id_name"], None, None, trained
+        if id_name is not None and not isinstance(id_name, str):
+            raise ValueError(f"the name of the column of ids must be a string, got {id_name!r}")
+        if given["nodes"] is not None:
+            base = held.matrix("nodes")
+            nodes = Nodes(base, None, ids_from(given["nodes"]["ids"], base.shape[0], held.under("ids")))
+        if given["encoder"] is not None:
+            encoder = TableEncoder.from_state(given["encoder"], held.under("encoder").rest())
+            if encoder.n_features_out_ != nodes.base.shape[1]:
+                raise ValueError(f"the encoder must give {nodes.base.shape[1]} features, got {encoder.n_features_out_}")
+        if given["columns"] is not None:
+            table = unpack_table(given["columns"], held.under("columns").rest())
+            if len(table) != len(nodes) or (encoder is not None and table.kinds != encoder.kinds_):
+                raise ValueError("the columns must be those of the training nodes")
+        return cls(nodes, encoder, table, id_name, is_kernel)
 
     @cached_property
     def names(self) -> Ids:

@@ -1,0 +1,103 @@
+"""The objects of an index at one moment, and how a file holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank.index.vectors import InnerProducts
+from condrank.nodes import Nodes
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.ids import ids_from, ids_to
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The objects at one moment; adding or removing some makes a new one.
+
+    Attributes
+    ----------
+    objects : ndarray or sparse array of shape (n, p), or tuple of Nodes and None
+        Vectors; or, where a model scores itself, the nodes, None for the training objects.
+    n : int
+        Positions given so far.
+    gone : ndarray of int
+        Removed positions, ascending.
+    ids : ndarray of shape (n,) or None
+        Names.
+    """
+
+    objects: Any
+    n: int
+    gone: np.ndarray
+    ids: np.ndarray | None
+
+    def to_state(self, arrays: Arrays, scorer: Any) -> dict[str, Any]:
+        """Objects, removed positions and names; training objects of the model are not stored a second time."""
+        objects = self.objects if isinstance(self.objects, tuple) else (self.objects,)
+        parts = [_stored(part, scorer) for part in objects]
+        for number, part in enumerate(parts):
+            if part is not None:
+                arrays.matrix(f"objects.{number}", part)
+        arrays.put("gone", self.gone.astype(np.int64))
+        # A name may have been given again: only those of the objects that are there differ from each other.
+        names = None if self.ids is None else np.delete(self.ids, self.gone)
+        stored = [part is not None for part in parts]
+        return {"n": self.n, "n_gone": len(self.gone), "stored": stored, "ids": ids_to(names, arrays)}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held, products: InnerProducts | None, n_training: int) -> Snapshot:
+        """Objects that were stored, for a model with these inner products, or none, and so many training objects."""
+        parts = [held.matrix(f"objects.{number}") if there else None for number, there in enumerate(given["stored"])]
+        if products is None:
+            objects: Any = tuple(None if part is None else Nodes(part) for part in parts)
+            n = sum(n_training if part is None else len(part) for part in objects)
+        else:
+            objects = _vectors(parts, products)
+            n = objects.shape[0]
+        gone = held.places("gone", given["n_gone"], n).astype(np.intp)
+        if given["n"] != n or (np.diff(gone) <= 0).any():
+            raise ValueError(f"{given['n']} positions and {len(gone)} removed ones do not agree with {n} objects")
+        names = ids_from(given["ids"], n - len(gone), held)
+        return cls(objects, n, gone, _spread(names, gone, n))
+
+
+def _stored(objects: Any, scorer: Any) -> Any:
+    """What is stored for some objects: None for training objects, which the ranker's part of the file has."""
+    cols = getattr(scorer, "cols", None)
+    if objects is None or cols is None:
+        return None
+    if not isinstance(objects, Nodes):
+        training = cols.nodes.rows
+        return None if objects is training or (cols.nodes.is_view and _same_memory(objects, training)) else objects
+    # Of a precomputed kernel only values against the training nodes keep their meaning in a file.
+    return cols.given_kernel(objects) if cols.kernel.is_precomputed else objects.rows
+
+
+def _same_memory(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray) or one.dtype != other.dtype:
+        return False
+    return one.shape == other.shape and one.strides == other.strides and one.ctypes.data == other.ctypes.data
+
+
+def _vectors(parts: list[Any], products: InnerProducts) -> Any:
+    """Vectors of the objects, those of the training objects made again."""
+    (vectors,) = parts
+    if vectors is None:
+        if not products.in_node_data:
+            raise ValueError("the vectors of its objects are missing")
+        vectors = products.of_objects(None)
+    if vectors.shape[1] != products.length:
+        raise ValueError(f"objects must have vectors of length {products.length}, got {vectors.shape[1]}")
+    return vectors
+
+
+def _spread(names: np.ndarray | None, gone: np.ndarray, n: int) -> np.ndarray | None:
+    """Names at the positions of their objects."""
+    if names is None or len(gone) == 0:
+        return names
+    spread = np.zeros(n, dtype=names.dtype)
+    spread[np.delete(np.arange(n), gone)] = names
+    return spread

@@ -1,0 +1,69 @@
+"""What the states of all models have in common: coordinates of both sides, and how many nodes they are over."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from condrank.base.checks import check_choice, check_number
+from condrank.nodes import Approximation, NodeKernel, coordinates_from_state
+from condrank.persistence.arrays import Arrays, Held
+from condrank.persistence.plain import check_same
+
+
+class FitSettings(Protocol):
+    """What a model's state does not repeat, as the settings of the fit have it."""
+
+    @property
+    def kernel(self) -> NodeKernel:
+        """The node kernel."""
+        ...
+
+    @property
+    def approximation(self) -> Approximation | None:
+        """How the kernel was approximated."""
+        ...
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """The compared features."""
+        ...
+
+
+def sides_to(model: Any, arrays: Arrays) -> dict[str, Any]:
+    """Class, coordinates, number of nodes and scale of a model."""
+    one_domain = model.cols is model.rows
+    return {
+        "class": type(model).__name__,
+        "rows": model.rows.to_state(arrays.under("rows")),
+        "cols": None if one_domain else model.cols.to_state(arrays.under("cols")),
+        "shape": [model.rows.n_nodes, model.cols.n_nodes],
+        "offset": float(model.offset),
+        "logistic": bool(model.logistic),
+    }
+
+
+def sides_from(given: dict[str, Any], held: Held, settings: FitSettings) -> tuple[Any, Any]:
+    """Coordinates of the conditioning nodes and of the objects; the same object for a single domain."""
+    n, m = stored_shape(given)
+    kernel, approximation = settings.kernel, settings.approximation
+    rows = cols = coordinates_from_state(given["rows"], held.under("rows"), kernel, approximation, n)
+    if given.get("cols") is not None:
+        cols = coordinates_from_state(given["cols"], held.under("cols"), kernel, approximation, m)
+    kept = [len(rows.nodes), len(cols.nodes)]
+    # partial_fit keeps no nodes, only their number.
+    check_same("shape of the model", [n, m], kept if any(kept) else [n, n if cols is rows else m])
+    return rows, cols
+
+
+def stored_shape(given: dict[str, Any]) -> tuple[int, int]:
+    """Number of conditioning nodes and of objects."""
+    shape = given["shape"]
+    if not isinstance(shape, list) or len(shape) != 2 or not all(type(n) is int and n > 0 for n in shape):
+        raise ValueError(f"shape of the model is {shape!r}, expected two numbers of nodes")
+    return shape[0], shape[1]
+
+
+def scale_from(given: dict[str, Any]) -> tuple[float, bool]:
+    """Offset of the scores, and whether they are log-odds."""
+    check_choice("logistic of the model", given["logistic"], (False, True))
+    return check_number("offset of the model", given["offset"]), bool(given["logistic"])

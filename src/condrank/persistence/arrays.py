@@ -1,0 +1,170 @@
+"""Named arrays of a file: `Arrays` collects what is written, `Held` gives out what was read, checked.
+
+Both have a prefix, so that a class names its arrays without knowing where in the file they are:
+``arrays.under("rows").put("sigma", sigma)`` writes ``rows.sigma``, and ``held.under("rows").floats("sigma", None)``
+reads it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.persistence.layout import checksum
+
+KINDS = {"f": "floating", "i": "whole", "b": "boolean"}
+
+
+class Arrays:
+    """Arrays to write, by name.
+
+    Parameters
+    ----------
+    named : dict, optional
+        Where they are collected, shared with every `under` of this; by default a new one.
+    name : str
+        Of the part of the file that these belong to; empty for all of it.
+    """
+
+    def __init__(self, named: dict[str, np.ndarray] | None = None, name: str = ""):
+        self.named: dict[str, np.ndarray] = {} if named is None else named
+        self.name = name
+
+    def under(self, name: str) -> Arrays:
+        """The same collection, with every name behind a prefix."""
+        return Arrays(self.named, _joined(self.name, name))
+
+    def put(self, name: str, array: Any) -> None:
+        """Add one array."""
+        self.named[_joined(self.name, name)] = np.asarray(array)
+
+    def put_all(self, arrays: dict[str, np.ndarray]) -> None:
+        """Add several arrays by their names."""
+        for name, array in arrays.items():
+            self.put(name, array)
+
+    def matrix(self, name: str, matrix: Any) -> None:
+        """Add a dense or sparse matrix; a sparse one as the four arrays of its compressed rows."""
+        if not sparse.issparse(matrix):
+            self.put(name, matrix)
+            return
+        rows, parts = sparse.csr_array(matrix), self.under(name)
+        for part in ("data", "indices", "indptr"):
+            parts.put(part, getattr(rows, part))
+        parts.put("shape", np.array(rows.shape, dtype=np.int64))
+
+
+class Held:
+    """The arrays of a file, each taken once, and checked as it is taken: a ValueError names it and what is wrong.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+        As `condrank.persistence.read_file` gives them. Shared with every `under` of this, and emptied by taking.
+    mmap : bool
+        Arrays are read when they are used: only types and shapes of the big ones are checked, as a look at their
+        values would read them.
+    name : str
+        Of the part of the file that these belong to; empty for all of it.
+    checksums : dict of str, optional
+        Of the arrays, for `intact`: the manifest's ``sha256``.
+    """
+
+    def __init__(
+        self,
+        arrays: dict[str, np.ndarray],
+        mmap: bool = False,
+        name: str = "",
+        checksums: dict[str, str] | None = None,
+    ):
+        self._left, self.mmap, self.name, self._checksums = arrays, mmap, name, checksums
+
+    def under(self, name: str) -> Held:
+        """The same arrays, with every name behind a prefix."""
+        return Held(self._left, self.mmap, _joined(self.name, name), self._checksums)
+
+    def __contains__(self, name: str) -> bool:
+        return _joined(self.name, name) in self._left
+
+    def left(self) -> list[str]:
+        """Whole names of the arrays that were not taken yet, sorted."""
+        start = _joined(self.name, "")
+        return sorted(name for name in self._left if name.startswith(start))
+
+    def check_all_taken(self, what: str) -> None:
+        """Refuse arrays that nothing has asked for."""
+        if self.left():
+            raise ValueError(f"it holds arrays that no part of the {what} asks for: {self.left()}")
+
+    def rest(self) -> dict[str, np.ndarray]:
+        """All arrays that are left under this prefix, without it; the caller checks them."""
+        start = _joined(self.name, "")
+        return {name.removeprefix(start): self._left.pop(name) for name in self.left()}
+
+    def pop(self, name: str) -> np.ndarray:
+        """One array, unchecked."""
+        return self._left.pop(_joined(self.name, name))
+
+    def intact(self, name: str) -> np.ndarray:
+        """One array, nothing but its checksum checked: even with ``mmap``, where others are not compared."""
+        array, whole_name = self.pop(name), _joined(self.name, name)
+        if self._checksums is None or checksum(array) != self._checksums.get(whole_name):
+            raise ValueError(f"the checksum of {whole_name} does not match")
+        return array
+
+    def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
+        """An array of a kind of numbers ("f", "i" or "b") and a shape; None: any length but 0."""
+        array = self.pop(name)
+        fits = array.ndim == len(shape) and all(
+            length == expected if expected is not None else length > 0
+            for length, expected in zip(array.shape, shape, strict=True)
+        )
+        if not fits or array.dtype.kind != kind:
+            lengths = ", ".join("any" if length is None else str(length) for length in shape)
+            raise ValueError(
+                f"{_joined(self.name, name)} must be {KINDS[kind]} of shape ({lengths}), "
+                f"got {array.dtype} of shape {array.shape}"
+            )
+        return array
+
+    def floats(self, name: str, *shape: int | None) -> np.ndarray:
+        """A floating array, finite."""
+        array = self.take(name, "f", *shape)
+        if not self.mmap and not np.isfinite(array).all():
+            raise ValueError(f"{_joined(self.name, name)} must be finite")
+        return array
+
+    def positive(self, name: str, length: int | None) -> np.ndarray:
+        """A floating vector, finite and greater than zero."""
+        array = self.floats(name, length)
+        if not (array > 0).all():
+            raise ValueError(f"{_joined(self.name, name)} must be greater than zero")
+        return array
+
+    def places(self, name: str, length: int | None, n: int) -> np.ndarray:
+        """Positions of nodes, within 0..n - 1."""
+        array = self.take(name, "i", length)
+        if array.min(initial=0) < 0 or array.max(initial=0) >= n:
+            raise ValueError(f"{_joined(self.name, name)} must lie within 0..{n - 1}")
+        return array
+
+    def matrix(self, name: str, least_rows: int = 1) -> Any:
+        """A dense or sparse matrix, floating and finite, as `Arrays.matrix` puts it."""
+        if name in self:
+            empty = least_rows == 0 and len(self._left[_joined(self.name, name)]) == 0
+            return self.floats(name, 0 if empty else None, None)
+        parts = self.under(name)
+        n, d = parts.take("shape", "i", 2).tolist()
+        if n < 1 or d < 1:
+            raise ValueError(f"{parts.name} must have at least one row and one column, got shape {(n, d)}")
+        indptr = parts.take("indptr", "i", n + 1)
+        indices = parts.take("indices", "i", int(indptr[-1]))
+        matrix = sparse.csr_array((parts.floats("data", len(indices)), indices, indptr), shape=(n, d))
+        matrix.check_format()
+        return matrix
+
+
+def _joined(first: str, second: str) -> str:
+    return f"{first}.{second}" if first else second

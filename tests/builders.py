@@ -1,0 +1,76 @@
+"""Data and helpers that tests of several modules share."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from condrank import ConditionalRanker, ObjectIndex, RelationGraph, TableRanker
+
+# Six nodes, to be spoiled in one place or another: their features, a relation and a kernel between them.
+N_NODES = 6
+NODES = np.random.default_rng(0).normal(size=(N_NODES, 3))
+LABELS = np.random.default_rng(1).normal(size=(N_NODES, N_NODES))
+KERNEL = np.exp(-((NODES[:, None] - NODES[None]) ** 2).sum(axis=2))
+
+# Tables of four players and their games, and a kernel of three nodes.
+PLAYERS = {"id": ["ann", "bob", "cyd", "dan"], "speed": [3.0, 1.0, 2.0, 0.5], "size": [1.0, 5.0, 2.0, 4.0]}
+GAMES = {"winner": ["ann", "cyd", "ann", "bob"], "loser": ["bob", "bob", "cyd", "dan"]}
+SMALL_KERNEL = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 4.0]])
+
+# Twelve nodes and a relation between them.
+_TWELVE = np.random.default_rng(5)
+TWELVE_NODES = _TWELVE.normal(size=(12, 3))
+TWELVE_LABELS = _TWELVE.normal(size=(12, 12))
+
+# Sixty named nodes of three classes, and five conditioning nodes to ask an index for.
+_SIXTY = np.random.default_rng(0)
+SIXTY_NODES = _SIXTY.normal(size=(60, 4))
+SIXTY_CLASSES = np.arange(60) % 3
+SIXTY_NAMES = np.array([f"n{i}" for i in range(60)])
+FIVE_QUERIES = _SIXTY.normal(size=(5, 4))
+
+
+def with_entry(M: np.ndarray, row: int, col: int, value: float) -> np.ndarray:
+    """A copy of M with another value in one place."""
+    M = M.copy()
+    M[row, col] = value
+    return M
+
+
+def refused(message: str, make: Any, *args: Any, **kwargs: Any) -> None:
+    """Check that make(*args, **kwargs) raises a ValueError that matches the message."""
+    with pytest.raises(ValueError, match=message):
+        make(*args, **kwargs)
+
+
+def ranker_of_games(**params: Any) -> TableRanker:
+    """A TableRanker fitted to the four players and their games."""
+    return TableRanker(ConditionalRanker("reciprocal", "regression", constant=True, **params)).fit(PLAYERS, GAMES)
+
+
+def ranker_of_classes(**params: Any) -> ConditionalRanker:
+    """A ranker fitted to the sixty nodes and their classes."""
+    graph = RelationGraph.from_classes(SIXTY_NODES, SIXTY_CLASSES, ids=SIXTY_NAMES)
+    return ConditionalRanker("symmetric", **params).fit(graph)
+
+
+def index_of_classes(kind: str, **options: Any) -> ObjectIndex:
+    """An index of the sixty nodes; the test is skipped where an approximate one cannot be made."""
+    if kind == "approximate":
+        pytest.importorskip("usearch")
+    return ranker_of_classes().index(kind=kind, **options)
+
+
+def peak_mib(job: Callable[[], object]) -> float:
+    """MiB that a job allocates at most."""
+    tracemalloc.start()
+    try:
+        job()
+        return tracemalloc.get_traced_memory()[1] / 2**20
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,35 @@
+"""A fitted ranker and its report, written once."""
+
+import pytest
+
+from condrank import ConditionalRankerCV, TableRanker
+from condrank.report import pictures, write_report
+from report.games import COLUMN, make_games
+
+
+@pytest.fixture(scope="session")
+def ranker():
+    params = {"relation": "reciprocal", "loss": "regression", "kernel": "rbf", "random_state": 0}
+    search = ConditionalRankerCV([0.1, 1.0, 10.0, 1000.0], 2, **params)
+    return TableRanker(search).fit(*make_games())
+
+
+@pytest.fixture(scope="session")
+def written(ranker, tmp_path_factory):
+    steps = []
+    path = tmp_path_factory.mktemp("report") / "deep" / "report.html"
+    write_report(ranker, ranker.graph_, path, title="A & <b>", folds=2, top=12, classes=COLUMN, step=steps.append)
+    assert {"ranking", "diagnosing", "drawing", "setting 4, model: fold 2 of 2"} <= set(steps)
+    return path
+
+
+@pytest.fixture(scope="session")
+def text(written):
+    return written.read_text("utf-8")
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Pictures are made but not put into pixels, which takes most of the time of a small report."""
+    for name in ("_png", "_svg"):
+        monkeypatch.setattr(pictures, name, lambda figure, label: pictures._image("image/png", b"", label))

@@ -1,0 +1,15 @@
+"""Limits of requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.served import Limits
+
+
+def test_limits_are_checked():
+    for name in ("body", "k", "queries", "workers"):
+        with pytest.raises(ValueError, match=name):
+            Limits(**{name: 0})
+    with pytest.raises(ValueError, match="seconds"):
+        Limits(seconds=0.0)

@@ -1,0 +1,106 @@
+"""The running command: it serves, reloads, ends, and says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from condrank import ConditionalRanker, TableRanker
+from condrank.cli import app as cli
+from service.served import EDGES, NODES, httpx, waited
+
+
+def started(folder, *options, **more):
+    """The command in a process of its own, and its address."""
+    command = [sys.executable, "-m", "condrank", "serve", str(folder), "--port", "0", *options]
+    environment = {**os.environ, **more}
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    assert process.stderr is not None
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if found := re.search(r"at (http://\S+)", line):
+            return process, found[1], "".join(lines)
+    raise AssertionError("".join(lines))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no signals")
+def test_the_command_serves_reloads_and_ends(ranker, tmp_path):
+    ranker.save(tmp_path)
+    process, address, _ = started(tmp_path, "--watch", "0.1", CONDRANK_TOKEN="t")
+    try:
+        with httpx.Client(base_url=address, headers={"Authorization": "Bearer t"}) as client:
+            assert client.get("/rank/Node 1").json()["ranking"]
+            assert httpx.get(f"{address}nodes").status_code == 401
+
+            def mark():
+                return client.get("/health").json()["model"]["file_fingerprint"]
+
+            def failures():
+                return "condrank_model_load_failures_total 1" in client.get("/metrics").text
+
+            first = mark()
+            TableRanker(ConditionalRanker("reciprocal", alpha=3.0)).fit(NODES, EDGES).save(tmp_path)
+            assert waited(lambda: mark() != first)
+            (tmp_path / "model.safetensors").write_bytes(b"nothing of a model")
+            assert waited(failures)
+            second = mark()
+            process.send_signal(signal.SIGHUP)
+            assert waited(lambda: "condrank_model_load_failures_total 2" in client.get("/metrics").text)
+            assert mark() == second
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert "Traceback" not in process.stderr.read()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_the_command_says_what_is_wrong(folder, tmp_path):
+    def failed(*given):
+        done = CliRunner().invoke(cli, ["serve", *map(str, given)])
+        assert done.exit_code in (1, 2)
+        assert not isinstance(done.exception, ValueError | OSError)
+        return done.stderr
+
+    assert "cannot read" in failed(tmp_path / "nothing")
+    (tmp_path / "model.safetensors").write_bytes(b"no model at all, but long enough")
+    assert "not a model" in failed(tmp_path)
+    assert "--index" in failed(folder, "--index", "guess")
+    assert "token" in failed(folder, "--token-file", tmp_path / "none")
+    (tmp_path / "empty").write_text("\n")
+    assert "is empty" in failed(folder, "--token-file", tmp_path / "empty")
+    assert "cannot listen" in failed(folder, "--host", "192.0.2.1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert "cannot listen" in failed(folder, "--port", taken.getsockname()[1])
+
+
+def test_the_command_names_what_to_install(folder, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("condrank.service")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    done = CliRunner().invoke(cli, ["serve", str(folder)])
+    assert done.exit_code == 1
+    assert "pip install 'condrank[serve]'" in done.stderr
+
+
+def test_the_command_warns_if_other_machines_need_no_token(folder, monkeypatch):
+    monkeypatch.setattr("condrank.service.server.run", lambda app, holder, listening, **_: listening.close())
+    monkeypatch.delenv("CONDRANK_TOKEN", raising=False)
+
+    def told(*given):
+        done = CliRunner().invoke(cli, ["serve", str(folder), "--port", "0", *given])
+        assert done.exit_code == 0
+        return done.stderr
+
+    assert "no token is set" in told("--host", "0.0.0.0")
+    assert "no token is set" not in told()
+    monkeypatch.setenv("CONDRANK_TOKEN", "t")
+    assert "no token is set" not in told("--host", "0.0.0.0")
