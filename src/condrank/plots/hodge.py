@@ -92,7 +92,7 @@ class HodgeDisplay:
                 raise ValueError(f"graph must be a RelationGraph or an array of shape (n, n), got {total}")
             nodes = draw_nodes(total[0], max_nodes)
             labels, even = whole[np.ix_(nodes, nodes)], 0.0 if centre is None else centre
-        return cls.of_parts(np.asarray(labels, dtype=float), even, total)
+        return cls._of(np.asarray(labels, dtype=float), even, total)
 
     @classmethod
     def from_estimator(cls, ranker: Any, graph: RelationGraph, *, max_nodes: int = MAX_NODES) -> HodgeDisplay:
@@ -100,7 +100,7 @@ class HodgeDisplay:
         shown = predict_sample(ranker, graph, max_nodes)
         if graph.is_two_domain:
             raise ValueError(f"graph must have one domain to be reciprocal, got {shown.total[0]} × {shown.total[1]}")
-        return cls.of_parts(shown.scores.astype(float), 0.0, shown.total)
+        return cls._of(shown.scores.astype(float), 0.0, shown.total)
 
     @classmethod
     def _of(cls, labels: np.ndarray, centre: float, total: tuple[int, ...]) -> HodgeDisplay:

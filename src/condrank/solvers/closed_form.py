@@ -24,7 +24,7 @@ from scipy import sparse
 from condrank.base.blocks import CACHED, ENTRIES, n_processors, row_blocks
 from condrank.models.model import Model
 from condrank.nodes import Coordinates
-from condrank.objective.losses import QUADRATIC, Loss
+from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Complete, Factored
 from condrank.problem.coordinates import fit_both
@@ -32,7 +32,7 @@ from condrank.problem.problem import Problem
 from condrank.solvers.complete_inverse import CompleteInverse
 from condrank.solvers.costs import peak_with_coordinates, reduction_flops
 from condrank.solvers.distributed_cost import distributed_cost, distributed_reason, is_edge_list
-from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
 
 class ClosedForm:
@@ -113,13 +113,12 @@ class ClosedForm:
         return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
 
 
-class ClosedFormSolver:
+class ClosedFormSolver(Solver):
     """W by one eigendecomposition and a division, where every pair is known."""
 
     name = "closed_form"
     serves = ("auto", "closed_form")
-    losses = QUADRATIC
-    is_direct, iterates, over_edges = True, False, False
+    is_direct = True
 
     def refuses(self, problem: Problem) -> str | None:
         """Needs a complete graph and the relation's own kernel."""
@@ -161,9 +160,9 @@ class ClosedFormSolver:
             if isinstance(observed, Factored):
                 factors = observed.factors_of(problem.queries is problem.objects)
             coordinates = fit_both(problem, factors=factors)
-        return ClosedForm(
-            settings.relation, settings.loss, *coordinates, observed, settings.prior_weight, settings.centre
-        )
+        rows, cols = coordinates
+        options = settings.prior_weight, settings.centre
+        return ClosedForm(settings.relation, settings.loss, rows, cols, observed, *options)
 
     def _bytes(self, problem: Problem) -> int:
         """Beside the coordinates: the labels reduced to r×r', rotated, and W."""

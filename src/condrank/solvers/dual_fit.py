@@ -8,7 +8,7 @@ import numpy as np
 
 from condrank.models.edge import EdgeModel
 from condrank.nodes.values import KernelValues
-from condrank.objective.losses import QUADRATIC, Loss
+from condrank.objective.losses import Loss
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
 from condrank.problem.coordinates import kernel_values
@@ -17,7 +17,7 @@ from condrank.products.edge_kernels import edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem, solve_dual
 from condrank.solvers.dual_cost import dual_flops, dual_peak, refuses_edges
-from condrank.solvers.system import DEFAULTS, Cost, Options, Solution
+from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
 
 class DualFit:
@@ -89,13 +89,12 @@ class DualFit:
         return EdgeModel(self.rows, self.cols, self.kernel, W, self.prior_weight, self.offset)
 
 
-class DualSolver:
+class DualSolver(Solver):
     """Conjugate gradients on the coefficients of the observed edges, for exact kernels and other edge kernels."""
 
     name = "dual"
     serves = ("auto", "iterative", "dual")
-    losses = QUADRATIC
-    is_direct, iterates, over_edges = False, True, True
+    iterates = over_edges = True
 
     def refuses(self, problem: Problem) -> str | None:
         """Spares the eigendecomposition, so that it cannot clip; and is no choice where features are explicit."""

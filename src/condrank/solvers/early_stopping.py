@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from condrank.objective.losses import QUADRATIC
 from condrank.problem.coordinates import fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.closed_form import ClosedForm, reduced_bytes
@@ -25,7 +24,7 @@ from condrank.solvers.costs import (
 from condrank.solvers.distributed_cost import distributed_cost, distributed_reason
 from condrank.solvers.krylov import krylov
 from condrank.solvers.primal import PrimalSystem, primal_system
-from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
 
 class EarlyStopping:
@@ -62,13 +61,12 @@ class EarlyStopping:
         return self.system.model(W)
 
 
-class EarlyStoppingSolver:
+class EarlyStoppingSolver(Solver):
     """Plain iterations, stopped by the loss on held-out nodes."""
 
     name = "early_stopping"
     serves = ("early_stopping",)
-    losses = QUADRATIC
-    is_direct, iterates, over_edges = False, True, False
+    iterates = True
 
     def refuses(self, problem: Problem) -> str | None:
         """Iterates on W, and so with the relation's own kernel."""

@@ -23,14 +23,14 @@ from condrank.base.blocks import ENTRIES, row_blocks
 from condrank.models.model import Model
 from condrank.nodes import Coordinates
 from condrank.nodes.exact import spectrum
-from condrank.objective.losses import QUADRATIC, Loss
+from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges, Observations
 from condrank.observations.edges import all_edges
 from condrank.problem.coordinates import fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.costs import listed_bytes, peak_with_coordinates
-from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
 MAX_BYTES = 4 * 2**30
 FEATURES = ("auto", "product", "kernel")
@@ -127,13 +127,12 @@ class ExplicitSystem:
         return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
 
 
-class ExplicitSolver:
+class ExplicitSolver(Solver):
     """One dense system over product features or over edges: the paper's baseline."""
 
     name = "explicit"
     serves = ("explicit",)
-    losses = QUADRATIC
-    is_direct, iterates, over_edges = True, False, False
+    is_direct = True
 
     def refuses(self, problem: Problem) -> str | None:
         """Has the relation's own kernel, on one machine."""
@@ -153,10 +152,6 @@ class ExplicitSolver:
             return Peak(peak_with_coordinates(problem, after))
 
         return Cost(flops, peak)
-
-    def reason(self, problem: Problem) -> str:
-        """The user asked for it."""
-        return "as asked for"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> ExplicitSystem:
         """Coordinates, and every observation as an edge."""

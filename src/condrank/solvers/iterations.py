@@ -30,7 +30,7 @@ def expected(problem: Problem) -> Expected:
 
 def edge_product_flops(problem: Problem) -> float:
     """Of a product with the edge kernel of a relation."""
-    s = problem.sizes
-    loops = loops_for("auto", s.n_pairs, min(s.shape))
+    s, (n, m) = problem.sizes, problem.sizes.shape
+    loops = loops_for("auto", s.n_pairs, min(n, m))
     entries = s.n_pairs * (2 if problem.settings.relation.sign else 1)
-    return min(product_cost(sides, entries, s.n_pairs, loops) for sides in (s.shape, s.shape[::-1]))
+    return min(product_cost(sides, entries, s.n_pairs, loops) for sides in ((n, m), (m, n)))

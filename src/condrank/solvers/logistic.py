@@ -26,7 +26,7 @@ from condrank.solvers.costs import CG_ARRAYS, iterated_bytes, iteration_flops, p
 from condrank.solvers.iterations import expected
 from condrank.solvers.krylov import krylov
 from condrank.solvers.primal import PrimalSystem, compared_reason
-from condrank.solvers.system import DEFAULTS, Cost, Options, Peak, Solution
+from condrank.solvers.system import DEFAULTS, Cost, Options, Peak, Solution, Solver
 
 INNER_ITERATIONS = 1000  # of each Newton step
 STALLED = 10  # steps without a smaller gradient after which, in single precision, only rounding is left
@@ -163,13 +163,13 @@ class PrimalLogistic(Newton):
         return replace(self.system.model(W), logistic=True)
 
 
-class NewtonSolver:
+class NewtonSolver(Solver):
     """Newton's method on W for the logistic loss."""
 
     name = "newton"
     serves = ("auto", "iterative", "primal")
     losses = (LOGISTIC,)
-    is_direct, iterates, over_edges = False, True, False
+    iterates = True
 
     def refuses(self, problem: Problem) -> str | None:
         """Solves every problem with the logistic loss."""

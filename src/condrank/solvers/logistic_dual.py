@@ -36,7 +36,7 @@ from condrank.solvers.dual_plan import RankPlan, plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.krylov import Operator, krylov
 from condrank.solvers.logistic import INNER_ITERATIONS, Newton, outcomes
-from condrank.solvers.system import DEFAULTS, Cost, Options, Solution
+from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
 # Inner residuals that single precision reaches.
 SINGLE = 1e-4
@@ -130,13 +130,13 @@ class DualLogistic(Newton):
         return last.at(alpha)
 
 
-class DualNewtonSolver:
+class DualNewtonSolver(Solver):
     """Newton's method over the games, for the logistic loss with exact kernels."""
 
     name = "dual_newton"
     serves = ("auto", "iterative", "dual")
     losses = (LOGISTIC,)
-    is_direct, iterates, over_edges = False, True, True
+    iterates = over_edges = True
 
     def refuses(self, problem: Problem) -> str | None:
         """As the dual solver does; and a small fit, which has nothing to win."""

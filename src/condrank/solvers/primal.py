@@ -13,7 +13,7 @@ precision, and their solution is refined to double.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS, REFINED_TIME_PER_D
 from condrank.models.model import Model
 from condrank.nodes import Coordinates, ExactKernel
 from condrank.objective.edge_loss import EdgeLoss
-from condrank.objective.losses import QUADRATIC, Loss
+from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
@@ -35,7 +35,7 @@ from condrank.solvers.distributed_cost import distributed_cost, distributed_reas
 from condrank.solvers.iterations import expected
 from condrank.solvers.krylov import Operator
 from condrank.solvers.refinement import refined
-from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution
+from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
 
 class PrimalSystem:
@@ -151,13 +151,12 @@ class PrimalSystem:
         return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
 
 
-class PrimalSolver:
+class PrimalSolver(Solver):
     """Conjugate gradients on W, preconditioned by the closed form of the complete graph."""
 
     name = "primal"
     serves = ("auto", "iterative", "primal")
-    losses = QUADRATIC
-    is_direct, iterates, over_edges = False, True, False
+    iterates = True
 
     def refuses(self, problem: Problem) -> str | None:
         """Solves every problem but those with another edge kernel."""
@@ -198,7 +197,7 @@ class PrimalSolver:
 
 def primal_system(problem: Problem, rows: Any, cols: Any) -> PrimalSystem:
     """The system on W of an incomplete graph: of one machine, of a cluster, or with compared features."""
-    settings, observed = problem.settings, problem.observed
+    settings, observed = problem.settings, cast(Any, problem.observed)
     if settings.compared:
         from condrank.solvers.compared import ComparedSystem
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from condrank.objective.losses import Loss
+from condrank.objective.losses import QUADRATIC, Loss
 from condrank.problem.problem import Problem
 
 # Called after each iteration with its number and the iterate; True stops.
@@ -90,8 +91,8 @@ class Cost:
     peak: Callable[[], Peak]
 
 
-class Solver(Protocol):
-    """A way to solve a problem. A new one is a class with these, in a file of its own, and a line in ``SOLVERS``.
+class Solver(ABC):
+    """A way to solve a problem. A new one is a subclass in a file of its own, and a line in ``SOLVERS``.
 
     Attributes
     ----------
@@ -109,25 +110,25 @@ class Solver(Protocol):
         Its weights are coefficients of the observed edges.
     """
 
-    name: ClassVar[str]
-    serves: ClassVar[tuple[str, ...]]
-    losses: ClassVar[tuple[Loss, ...]]
-    is_direct: ClassVar[bool]
-    iterates: ClassVar[bool]
-    over_edges: ClassVar[bool]
+    name: str
+    serves: tuple[str, ...]
+    losses: tuple[Loss, ...] = QUADRATIC
+    is_direct: bool = False
+    iterates: bool = False
+    over_edges: bool = False
 
+    @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
         """Why it cannot solve a problem, with what to do instead; None if it can."""
-        ...
 
+    @abstractmethod
     def cost(self, problem: Problem) -> Cost:
         """What it takes, estimated from the sizes and a sample of the kernel."""
-        ...
 
     def reason(self, problem: Problem) -> str:
         """Why it is a good choice, for people."""
-        ...
+        return "as asked for"
 
+    @abstractmethod
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> System:
         """The system, ready to be solved; with coordinates of an earlier fit, and the planned ``rank`` of `Peak`."""
-        ...
