@@ -33,6 +33,7 @@ def distributed(quick: bool) -> list[Row]:
     """
     try:
         import dask
+
         from distributed import Client, LocalCluster
     except ImportError:
         return [Row("two workers against one", "", None, note="distributed is not installed")]
@@ -72,13 +73,13 @@ def distributed(quick: bool) -> list[Row]:
 
 
 def _data(n: int, d: int, n_edges: int) -> tuple[Any, Any]:
-    from condrank.distributed.rates import random_graph
+    from condrank.solvers.distributed_rates import random_graph
 
     return random_graph(n, d, n_edges)
 
 
 def _rates(quick: bool) -> Rates:
-    from condrank.distributed.rates import measure_rates
+    from condrank.distributed import measure_rates
 
     return measure_rates(500, 4, 5_000) if quick else measure_rates(100_000, 32, 4_000_000)
 

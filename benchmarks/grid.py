@@ -16,10 +16,11 @@ from benchmarks import data
 from benchmarks.harness import Deadline, Row, suite
 from benchmarks.plain import PlainDual
 from condrank import ConditionalRanker, RelationGraph
-from condrank.problem.settings import read_settings
-from condrank.solvers.preconditioned import DENSE_FROM
-from condrank.solvers.solution import Iteration
-from condrank.solvers.systems import make_system
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
+from condrank.fitting.reading import read_settings
+from condrank.problem.problem import Problem
+from condrank.solvers import SOLVERS
+from condrank.solvers.system import Options
 
 # Runs are cut off by time, not by iterations: an unfinished run must be one that took longer.
 MAX_ITER = 20_000
@@ -28,7 +29,7 @@ MAX_ITER = 20_000
 RUN_LIMIT, GRID_LIMIT = 10.0, 360.0
 # Chosen and best, chosen and plain: a ratio within the bar holds, and so does a difference within the noise (seconds).
 TO_BEST, TO_PLAIN, NOISE = 1.5, 1.05, 0.003
-SOLVERS = ("primal", "dual", "plain")
+TRIED = ("primal", "dual", "plain")
 # Of each size: densities and λ. The largest has fewer cases, as each takes seconds.
 GRID = {
     300: ((0.005, 0.02, 0.1, 0.5), (1.0, 0.1, 0.01)),
@@ -99,11 +100,11 @@ def solve(name: str, ranker: ConditionalRanker, graph: RelationGraph, limit: flo
     start, deadline = time.perf_counter(), Deadline(limit)
     if name == "plain":
         assert ranker.gamma is not None
-        system = PlainDual(graph, ranker.gamma, "ordinary", ranker.loss, graph.density >= DENSE_FROM)
+        system = PlainDual(graph, ranker.gamma, "ordinary", ranker.loss, graph.density >= DENSE_FROM_SHARE_OF_PAIRS)
         done = system.solve(ranker.alpha, ranker.tol, ranker.max_iter, deadline).converged
     else:
-        system = make_system(name, read_settings(ranker, graph), graph.nodes, graph.objects, graph.relation)
-        done = system.solve(ranker.alpha, Iteration(ranker.tol, ranker.max_iter, None, deadline)).converged
+        system = SOLVERS[name].build(Problem(graph, read_settings(ranker, graph)))
+        done = system.solve(ranker.alpha, Options(ranker.tol, ranker.max_iter, None, deadline)).converged
     return Run(time.perf_counter() - start, done)
 
 
@@ -117,7 +118,7 @@ def run_case(case: Case, d: int, seed: int) -> Measured:
         start = time.perf_counter()
         chosen = ranker.plan(graph).solver
         planning = min(planning, time.perf_counter() - start)
-        for name in sorted(SOLVERS, key=lambda name: name != chosen):
+        for name in sorted(TRIED, key=lambda name: name != chosen):
             fastest = min((run.seconds for run in runs.values() if run.finished), default=RUN_LIMIT)
             # Short runs may go on for a while: they are noisy.
             found = solve(name, ranker, graph, RUN_LIMIT if name == chosen else fastest + 0.02)

@@ -10,10 +10,12 @@ from benchmarks import data
 from benchmarks.harness import Deadline, Row, cut_short, suite
 from benchmarks.plain import PlainDual
 from condrank import ConditionalRanker, RelationGraph
-from condrank.problem.settings import read_settings
-from condrank.solvers.preconditioned import EdgeLoss, PrimalSystem
-from condrank.solvers.solution import Iteration
-from condrank.solvers.systems import make_system
+from condrank.fitting.reading import read_settings
+from condrank.objective.edge_loss import EdgeLoss
+from condrank.objective.losses import get_loss
+from condrank.problem.problem import Problem
+from condrank.solvers.primal import PrimalSolver, PrimalSystem
+from condrank.solvers.system import Options
 
 TOL = 1e-6
 ALPHA = 0.1
@@ -57,7 +59,7 @@ def compare(graph: RelationGraph, gamma: float, loss: str, dense: bool, bar: flo
     both = ranker.predict(graph)[places(graph)], values
     errors = [np.linalg.norm(seen(found, graph, loss) - exact) / np.linalg.norm(exact) for found in both]
     # What ran, not what was planned.
-    solver = "primal" if isinstance(ranker._system, PrimalSystem) else ranker.solver_
+    solver = "primal" if isinstance(ranker.fitted_.system, PrimalSystem) else ranker.solver_
     note = f"{solver}, {ranker.n_iter_} iterations against {n_plain}; errors {errors[0]:.0e}, {errors[1]:.0e}"
     note += f"; plain was cut off after {limit:.0f} s: the ratio is an upper bound" if cut else ""
     kind = "dense products" if dense else "the vec trick"
@@ -72,7 +74,7 @@ def places(graph: RelationGraph) -> tuple[np.ndarray, np.ndarray]:
 
 def seen(values: np.ndarray, graph: RelationGraph, loss: str) -> np.ndarray:
     """What the loss sees of values at the edges: of ranking, their deviations from each node's mean."""
-    return EdgeLoss(loss, graph.relation, graph.relation.weights)(values)
+    return EdgeLoss(get_loss(loss), graph.relation, graph.relation.weights)(values)
 
 
 @suite("Incomplete graphs against plain dual conjugate gradients")
@@ -124,10 +126,8 @@ def iterations(quick: bool) -> list[Row]:
                 for alpha in (1.0, 0.01):
                     gamma = factor / d
                     ranker = ConditionalRanker(relation, loss, alpha, "rbf", gamma, tol=1e-8, max_iter=cap)
-                    system = make_system(
-                        "primal", read_settings(ranker, graph), graph.nodes, graph.nodes, graph.relation
-                    )
-                    few = system.solve(alpha, Iteration(1e-8, cap)).n_iter
+                    system = PrimalSolver().build(Problem(graph, read_settings(ranker, graph)))
+                    few = system.solve(alpha, Options(1e-8, cap)).n_iter
                     plain = PlainDual(graph, gamma, relation, loss, dense=True).solve(alpha, 1e-8, cap)
                     rows.append(
                         Row(

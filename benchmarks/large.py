@@ -7,10 +7,10 @@ import numpy as np
 from benchmarks import data
 from benchmarks.harness import Deadline, Row, cut_short, measure, peak_mib, seconds, suite
 from condrank import ConditionalRanker
-from condrank.problem.settings import read_settings
-from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.solution import Iteration
-from condrank.solvers.systems import make_system
+from condrank.fitting.reading import read_settings
+from condrank.problem.problem import Problem
+from condrank.solvers.primal import PrimalSolver, PrimalSystem
+from condrank.solvers.system import Options
 
 
 @suite("A large sparse graph: an iteration against its bare products")
@@ -24,7 +24,7 @@ def large(quick: bool) -> list[Row]:
     rows = []
     for relation, loss in (("ordinary", "regression"), ("reciprocal", "ranking")):
         ranker = ConditionalRanker(relation, loss, alpha=1.0)
-        system = make_system("primal", read_settings(ranker, graph), graph.nodes, graph.nodes, graph.relation)
+        system = PrimalSolver().build(Problem(graph, read_settings(ranker, graph)))
         assert isinstance(system, PrimalSystem)
         entries, Z = graph.relation.values, system.Z
 
@@ -36,7 +36,7 @@ def large(quick: bool) -> list[Row]:
         for _ in range(3):
             floor = min(floor, measure({"bare": bare}, 2)["bare"])
             deadline = Deadline(60.0)
-            system.solve(1.0, Iteration(0.0, steps, None, deadline))
+            system.solve(1.0, Options(0.0, steps, None, deadline))
             one = min(one, deadline.per_iteration)
         rows.append(Row(f"an iteration, {relation} {loss}", size, one, floor, 3.0))
     ranker = ConditionalRanker("reciprocal", tol=1e-6)

@@ -12,10 +12,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.data import SIGN
 from condrank import RelationGraph
+from condrank.objective.edge_loss import EdgeLoss
+from condrank.objective.losses import get_loss
 from condrank.products.sampled import SampledProducts
 from condrank.solvers.krylov import Iterated, krylov
-from condrank.solvers.preconditioned import EdgeLoss
-from condrank.solvers.solution import Watch
+from condrank.solvers.system import Watch
 
 
 class PlainDual:
@@ -25,7 +26,7 @@ class PlainDual:
         self.K = rbf_kernel(graph.nodes.rows, gamma=gamma)
         self.sign, self.dense = SIGN[relation], dense
         self.edges = edges = graph.relation
-        self.centre = EdgeLoss(loss, edges, edges.weights)
+        self.centre = EdgeLoss(get_loss(loss), edges, edges.weights)
         self.products = SampledProducts(edges.indptr, edges.indices, edges.shape)
         self.place = edges.sources, edges.indices
         self.S = np.zeros(edges.shape) if dense else None

@@ -9,16 +9,18 @@ from benchmarks import data
 from benchmarks.complete import eigen_jobs
 from benchmarks.harness import Row, measure, suite
 from condrank import ConditionalRanker
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
 from condrank.fitting.plan import EIGH, SAMPLED_SPEED
-from condrank.problem.settings import read_settings
-from condrank.solvers.preconditioned import DENSE_FROM, PrimalSystem
-from condrank.solvers.systems import make_system
+from condrank.fitting.reading import read_settings
+from condrank.objective.losses import get_loss
+from condrank.problem.problem import Problem
+from condrank.solvers.primal import PrimalSolver, PrimalSystem
 
 
 @suite("Dense or sampled products", plot="curves", axes=("share of pairs observed", "seconds a product of the system"))
 def products(quick: bool) -> list[Row]:
     """One product of the system of an incomplete graph, all n×n values formed (dense) or only those at the edges
-    (sampled), RBF kernel, ordinary ranking. The crossing is DENSE_FROM of solvers/preconditioned.py; the speed of the
+    (sampled), RBF kernel, ordinary ranking. The crossing is DENSE_FROM_SHARE_OF_PAIRS; the speed of the
     sampled loops relative to a matrix product is SAMPLED_SPEED, and n³ operations of a matrix product that take as
     long as an eigendecomposition are EIGH, both of solvers/plan.py. Floor of those three rows: the constant in use.
     """
@@ -32,12 +34,12 @@ def products(quick: bool) -> list[Row]:
         # Coordinates depend on the nodes only: one eigendecomposition serves all densities.
         ranker = ConditionalRanker(kernel="rbf")
         first = data.incomplete(n, 10, n)
-        rows_of = make_system("primal", read_settings(ranker, first), first.nodes, first.nodes, first.relation).rows
+        rows_of = PrimalSolver().build(Problem(first, read_settings(ranker, first))).rows
         for density in densities:
             edges = data.incomplete(n, 10, int(density * n * n)).relation
             relation = read_settings(ranker, first).relation
             systems = {
-                how: PrimalSystem(relation, "ranking", rows_of, rows_of, edges, dense=how == "dense")
+                how: PrimalSystem(relation, get_loss("ranking"), rows_of, rows_of, edges, dense=how == "dense")
                 for how in ("dense", "sampled")
             }
             W = data.nodes(len(rows_of.sigma), len(rows_of.sigma), seed=2)
@@ -66,10 +68,10 @@ def crossing_row(densities: np.ndarray, gaps: np.ndarray, size: str) -> Row:
     above = np.flatnonzero(gaps > 0)
     if len(above) == 0 or above[0] == 0:
         note = "dense never faster" if len(above) == 0 else "dense always faster"
-        return Row("crossing of dense and sampled", size, None, DENSE_FROM, unit="share", note=note)
+        return Row("crossing of dense and sampled", size, None, DENSE_FROM_SHARE_OF_PAIRS, unit="share", note=note)
     high = above[0]
     at = np.interp(0.0, gaps[high - 1 : high + 1], np.log(densities[high - 1 : high + 1]))
-    return Row("crossing of dense and sampled", size, float(np.exp(at)), DENSE_FROM, unit="share")
+    return Row("crossing of dense and sampled", size, float(np.exp(at)), DENSE_FROM_SHARE_OF_PAIRS, unit="share")
 
 
 @suite("LAPACK drivers", plot="curves", axes=("n", "seconds"))

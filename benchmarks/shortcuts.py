@@ -39,11 +39,11 @@ def worst_error(what: str, relation: str, loss: str, n: int) -> float:
         Y = np.random.default_rng(4).normal(size=(n, n))
         graph = RelationGraph(X, Y + data.SIGN[relation] * Y.T, probabilities=False)
         ranker = ConditionalRanker(relation, loss, kernel=kernel).fit(graph)
-        K = ranker._system.rows.similarity(None, None)
+        K = ranker.fitted_.system.rows.similarity(None, None)
         labels = graph.relation.to_dense()
         for share in (1e-6, 1e-3, 1.0, 1e3):
             alpha = share * np.linalg.eigvalsh(K)[-1] ** 2
-            found = SHORTCUTS[what](ranker._system, graph.relation).scores(alpha)
+            found = SHORTCUTS[what](ranker.fitted_.system, graph.relation).scores(alpha)
             exact = getattr(naive, f"leave_{what}_out")(K, labels, alpha, relation=relation, loss=loss)
             worst = max(worst, float(np.abs(found - exact).max() / max(np.abs(exact).max(), 1e-300)))
     return worst
@@ -72,7 +72,7 @@ def shortcuts(quick: bool) -> list[Row]:
             timed = tried[len(tried) // 3 :: max(1, len(tried) // 3)][:2] if slow else tried
 
             def job(shortcut=shortcut, timed=timed, ranker=ranker, graph=graph) -> None:
-                held_out = shortcut(ranker._system, graph.relation)
+                held_out = shortcut(ranker.fitted_.system, graph.relation)
                 for alpha in timed:
                     held_out.scores(alpha)
 

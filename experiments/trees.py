@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from condrank import RelationGraph
-from condrank.rankers.base import Ranker, as_graph
+from condrank.rankers.base import Ranker
+from condrank.rankers.checks import as_graph
 
 LIBRARIES = {"LightGBM": "lightgbm", "XGBoost": "xgboost"}
 OBJECTIVES = ("lambdarank", "regression")

@@ -18,10 +18,11 @@ from condrank.baselines import ExplicitRankRLS, NearestNeighbours, RankSVM, Simi
 from condrank.baselines.svm import preference_pairs
 from condrank.datasets import make_digits_task, make_rock_paper_scissors
 from condrank.metrics import rank_loss
+from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
 from condrank.observations import Edges
+from condrank.observations.edges import all_edges
 from condrank.solvers.explicit import (
-    all_edges,
     explicit_bytes,
     product_features,
     solve_explicit,
@@ -162,7 +163,9 @@ def test_explicit_solver_refuses_what_is_too_large():
     edges = Edges.from_holes(np.eye(3))
     ordinary = get_relation("ordinary")
     with pytest.raises(ValueError, match=r"GiB.*1,000,000 product features"):
-        solve_explicit(ordinary, "ranking", np.zeros((3, 1000)), np.zeros((3, 1000)), edges, 1.0, features="product")
+        solve_explicit(
+            ordinary, get_loss("ranking"), np.zeros((3, 1000)), np.zeros((3, 1000)), edges, 1.0, features="product"
+        )
     assert explicit_bytes(ordinary, 1000, 1000, 9, "product") > 1e12
     assert explicit_bytes(ordinary, 1000, 1000, 9) == explicit_bytes(ordinary, 1000, 1000, 9, "kernel")
     with pytest.raises(ValueError, match="features must be one of"):
@@ -548,7 +551,7 @@ def test_blocks(baseline, kernel, monkeypatch):
     test = graph[5:]
     expected, score, ranking = ranker.predict(test), ranker.score(test), ranker.rank(test, top=3)
     W = getattr(ranker, "coef_", None)
-    for module in ("solvers.explicit", "ranker", "baselines.similarity", "baselines.neighbours", "model"):
+    for module in ("solvers.explicit", "rankers.base", "baselines.similarity", "baselines.neighbours", "models.model"):
         monkeypatch.setattr(f"condrank.{module}.row_blocks", lambda n_rows, *_, **__: row_blocks(n_rows, 1, 2))
     ranker = clone(make).fit(graph[:9])
     np.testing.assert_allclose(ranker.predict(test), expected, atol=1e-9)

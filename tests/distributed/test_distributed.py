@@ -16,7 +16,6 @@ import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 from dask.sizeof import sizeof
-from distributed import Client, LocalCluster
 
 from condrank import ConditionalRanker, RelationGraph
 from condrank.distributed import Rates, estimate
@@ -24,6 +23,7 @@ from condrank.distributed.cost import MOST_PARTITIONS, PER_THREAD, count_partiti
 from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.partition import EdgePartition
 from condrank.exceptions import RelationWarning
+from distributed import Client, LocalCluster
 
 N, D, N_EDGES = 70, 5, 900
 MODELS = [
@@ -441,7 +441,7 @@ def test_plan_tells_what_the_workers_hold():
     assert plan.solver == "primal"
     assert "partitions, about" in plan.reason
     # The scheduler has to know as well, or it sends partitions about.
-    held = sum(map(sizeof, da.compute(*ConditionalRanker().fit(graph)._system.partitions)))
+    held = sum(map(sizeof, da.compute(*ConditionalRanker().fit(graph).fitted_.system.partitions)))
     expected = partition_bytes(N, D, graph.n_edges, len(graph.relation.partitions), 8)
     assert expected / 3 < held < 3 * expected
 

@@ -233,7 +233,7 @@ def test_interrupted_early_stopping_holds_the_best_iterate(name, at):
 
 def test_interrupted_in_the_middle_of_an_iteration(monkeypatch):
     """As Ctrl-C does: within a product, not in a callback."""
-    from condrank.solvers.preconditioned import PrimalSystem
+    from condrank.solvers.primal import PrimalSystem
 
     product, count = PrimalSystem.apply, []
 
@@ -258,7 +258,7 @@ def test_interrupted_before_the_first_iteration_is_not_fitted(monkeypatch):
         raise KeyboardInterrupt
 
     one, graph = make("primal")
-    monkeypatch.setattr("condrank.solvers.preconditioned.PrimalSystem.apply", interrupted)
+    monkeypatch.setattr("condrank.solvers.primal.PrimalSystem.apply", interrupted)
     with pytest.raises(KeyboardInterrupt):
         one.fit(graph)
     with pytest.raises(NotFittedError):

@@ -6,14 +6,15 @@ import pytest
 import reference
 from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
-from condrank.fitting.run import HeldOut, hold_out
+from condrank.fitting.held_out import HeldOut, hold_out
 from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.objective.losses import get_loss
 from condrank.objective.relations import RELATIONS
 from condrank.observations import Complete, Edges
 from condrank.solvers.closed_form import ClosedForm
 from condrank.solvers.early_stopping import EarlyStopping
-from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.solution import Iteration
+from condrank.solvers.primal import PrimalSystem
+from condrank.solvers.system import Options
 
 LOSSES = ("regression", "ranking")
 METHODS = ("cg", "bicgstab")
@@ -40,8 +41,8 @@ def coordinates(kernel):
 def make_system(relation, loss, kernel, observed):
     rows = coordinates(kernel)
     if observed == 1:
-        return ClosedForm(RELATIONS[relation], loss, rows, rows, Complete(Y_SMALL))
-    return PrimalSystem(RELATIONS[relation], loss, rows, rows, Edges.from_holes(HOLES))
+        return ClosedForm(RELATIONS[relation], get_loss(loss), rows, rows, Complete(Y_SMALL))
+    return PrimalSystem(RELATIONS[relation], get_loss(loss), rows, rows, Edges.from_holes(HOLES))
 
 
 def naive_normal_equations(Z, labels, relation, loss):
@@ -108,7 +109,7 @@ def test_iterates_equal_those_of_naive_normal_equations(relation, loss, method, 
     n_steps = {("linear", "cg"): 2, ("linear", "bicgstab"): 1, ("rbf", "cg"): 5, ("rbf", "bicgstab"): 3}[kernel, method]
     seen = []
     found = EarlyStopping(system, method).solve(
-        0.0, Iteration(0.0, n_steps, watch=lambda number, W: seen.append((number, W.copy())))
+        0.0, Options(0.0, n_steps, watch=lambda number, W: seen.append((number, W.copy())))
     )
     naive = (naive_cg if method == "cg" else naive_bicgstab)(M, b, n_steps)
     assert [number for number, _ in seen] == list(range(1, n_steps + 1))
@@ -177,9 +178,9 @@ def first_stop(history, patience):
 
 def test_the_first_of_equal_losses_is_the_best(monkeypatch):
     losses = iter([0.5, 0.3, 0.4, 0.3, 0.3, 0.2, 0.1])
-    monkeypatch.setattr("condrank.fitting.run.pooled_rank_loss", lambda *_: next(losses))
+    monkeypatch.setattr("condrank.fitting.held_out.pooled_rank_loss", lambda *_: next(losses))
     graph = graph_of(1)
-    held_out = HeldOut(graph.nodes, graph.objects, graph.relation, patience=3)
+    held_out = HeldOut(graph.conditioned(), patience=3)
     stops = []
     for number in range(1, 6):
         stops.append(held_out.stop_after(None, W := np.full((1, 1), number)))
@@ -237,7 +238,7 @@ def test_two_domains(observed, rank_by, method):
     graph = RelationGraph(X, labels, objects=objects)
     params = {"kernel": "linear", "method": method, "rank_by": rank_by, "random_state": 0, "validation_fraction": 0.2}
     fitted = ranker(**params).fit(graph)
-    train, test = hold_out(graph, 0.2, 0, by_columns=rank_by == "incoming")
+    train, test = hold_out(graph, 0.2, 0, rank_by)
     assert (train.shape, test.shape) == (((48, 30), (12, 30)) if rank_by == "outgoing" else ((60, 24), (60, 6)))
     assert min(fitted.history_) < 0.35
     assert fitted.score(test) == pytest.approx(1 - min(fitted.history_), abs=1e-12)
@@ -308,5 +309,5 @@ def test_early_stopping_incoming_holds_out_columns():
         solver="early_stopping", rank_by="incoming", validation_fraction=0.3, max_iter=5, random_state=0
     ).fit(graph)
     assert ranker.predict(graph).shape == (9, 12)
-    assert len(ranker._trained_on[0]) == 12
-    assert len(ranker._trained_on[1]) == 6
+    assert len(ranker.fitted_.trained_on[0]) == 12
+    assert len(ranker.fitted_.trained_on[1]) == 6

@@ -136,7 +136,7 @@ def test_an_approximation_stays_that_of_the_first_block(relation, loss, params):
     parts = ConditionalRanker(**given).fit(GRAPHS["classes"](slice(0, 20), X))
     parts.partial_fit(GRAPHS["classes"](slice(20, None), X))
     # The same features, of all nodes at once, as those of a linear kernel.
-    features = parts._model.rows.features
+    features = parts.fitted_.model.rows.features
     linear = given | {"kernel": "linear", "n_components": None}
     linear.pop("approximation", None)
     whole = ConditionalRanker(**linear).fit(GRAPHS["classes"](slice(None), features(X)))
@@ -298,7 +298,7 @@ def test_probabilities_may_begin_with_one_node(rank_by, cuts):
     for rows in np.split(np.arange(N_FEW), cuts):
         parts.partial_fit(graph(rows))
     whole = ConditionalRanker(**params).fit(graph(slice(None)))
-    assert whole._model.offset == 0.5
+    assert whole.fitted_.model.offset == 0.5
     np.testing.assert_allclose(parts.predict(FEW, FEW), whole.predict(FEW, FEW), rtol=1e-9, atol=1e-9)
 
 

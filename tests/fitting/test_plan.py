@@ -117,7 +117,7 @@ def test_small_graphs_are_planned_without_a_look(monkeypatch):
     def look(*args):
         raise AssertionError("looked")
 
-    monkeypatch.setattr("condrank.fitting.plan.sampled_spectrum", look)
+    monkeypatch.setattr("condrank.problem.problem.KernelSample", look)
     for graph in (with_share(0.3, X[:60]), with_share(0.001), COMPLETE):
         ConditionalRanker(kernel="rbf").plan(graph)
     for params in ({"solver": "primal"}, {"clip": True}, {"kernel": "linear"}):

@@ -93,7 +93,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("name", FITTED)
 def test_answers_are_those_of_rank(name, small_blocks):
     ranker = fitted(name)
-    assert InnerProducts.applies(ranker._model) == (name not in BY_MODEL)
+    assert InnerProducts.applies(ranker.fitted_.model) == (name not in BY_MODEL)
     for k in (1, 5, 1000):
         assert_same(ranker.index(OBJECTS).top(QUERIES, k), ranker.rank(QUERIES, OBJECTS, k))
         assert_same(ranker.index().top(QUERIES, k), ranker.rank(QUERIES, top=k))

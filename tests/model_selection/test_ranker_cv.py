@@ -286,7 +286,7 @@ def test_ties_go_to_the_larger_alpha_and_ends_are_warned_of():
 def test_shares_node_data_and_predicts_after_cloning():
     graph = RelationGraph(X, labels("ordinary"))
     ranker = clone(ConditionalRankerCV(ALPHAS, 3, random_state=0)).fit(graph)
-    assert ranker._trained_on[0].base is graph.nodes.base
+    assert ranker.fitted_.trained_on[0].base is graph.nodes.base
     assert [r.alpha_ for r in ranker.path([0.1, 1.0])] == [0.1, 1.0]
 
 

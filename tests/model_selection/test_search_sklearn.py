@@ -126,4 +126,4 @@ def test_a_clone_holds_no_node_data():
     search = GridSearchCV(make_ranker("kernel"), ALPHAS, cv=3).fit(graph)
     assert not any(isinstance(value, np.ndarray | RelationGraph) for value in clone(search).get_params().values())
     model = search.best_estimator_
-    assert model._trained_on[0].base is graph.nodes.base
+    assert model.fitted_.trained_on[0].base is graph.nodes.base

@@ -12,6 +12,7 @@ from condrank.model_selection.shortcuts.batched import solve_directly, solve_row
 from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.nodes import NodeKernel
+from condrank.objective.losses import get_loss
 from condrank.objective.relations import ORDINARY, get_relation
 from condrank.observations import Complete
 from condrank.problem.coordinates import fit_coordinates
@@ -55,7 +56,7 @@ def fitted(kernel, X, dtype=np.float64):
 
 def shortcut(what, relation, loss, rows, cols, Y, prior_weight=0.0):
     observed = Complete(Y)
-    system = ClosedForm(get_relation(relation), loss, rows, cols, observed, prior_weight)
+    system = ClosedForm(get_relation(relation), get_loss(loss), rows, cols, observed, prior_weight)
     return SHORTCUTS[what][0](system, observed, prior_weight)
 
 
@@ -187,7 +188,7 @@ def test_node_out_refuses_two_domains():
     first, second = fitted(KERNELS["rbf"], features("rbf")), fitted(KERNELS["rbf"], features("rbf"))
     observed = Complete(np.ones((6, 6)))
     with pytest.raises(ValueError, match="single domain"):
-        LeaveNodeOut(ClosedForm(ORDINARY, "ranking", first, second, observed), observed)
+        LeaveNodeOut(ClosedForm(ORDINARY, get_loss("ranking"), first, second, observed), observed)
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e8])
@@ -235,7 +236,7 @@ def test_the_free_offset_of_a_row_does_not_slow_the_iteration(relation, shortcut
     X, Y = rng.normal(size=(300, 20)), rng.normal(size=(300, 300))
     graph = RelationGraph(X, Y + (1 if relation == "symmetric" else -1) * Y.T)
     ranker = ConditionalRanker(relation, "ranking", kernel="rbf").fit(graph)
-    held_out = shortcut(ranker._system, graph.relation)
+    held_out = shortcut(ranker.fitted_.system, graph.relation)
     held_out.scores(1e-4)
     assert held_out.n_iter <= 6
     assert held_out.n_direct == 0
@@ -290,7 +291,7 @@ def test_two_step(names, alphas):
 def test_two_step_of_a_fitted_ridge():
     X, Y = features("rbf"), np.random.default_rng(4).normal(size=(6, 6))
     ridge = TwoStepRidge(0.5, 2.0, kernel="rbf", gamma=0.3).fit(X, Y)
-    shortcuts = TwoStepShortcuts(ridge._fitted().rows, ridge._fitted().cols, Complete(Y))
+    shortcuts = TwoStepShortcuts(ridge.fitted_.model.rows, ridge.fitted_.model.cols, Complete(Y))
     without = TwoStepRidge(0.5, 2.0, kernel="rbf", gamma=0.3).fit(RelationGraph(X[1:], Y[1:], objects=X))
     assert_close(shortcuts.leave_query_out(0.5, 2.0)[:1], without.predict(X[:1], X))
 

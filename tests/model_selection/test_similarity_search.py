@@ -233,7 +233,7 @@ def test_refuses_nodes_with_nothing_to_rank(monkeypatch):
 
 def test_seven_nodes_are_enough():
     search = SimilaritySearch(ranker(), **SMALL | {"n_steps": 2, "max_nodes": 3}).fit(smooth_relation(7))
-    assert search.predict(search.best_ranker_._objects.rows).shape == (7, 7)
+    assert search.predict(search.best_ranker_.fitted_.objects.rows).shape == (7, 7)
 
 
 def test_holdouts_without_anything_to_rank_do_not_count():

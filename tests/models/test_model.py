@@ -177,7 +177,7 @@ def test_probabilities_of_two_directions_sum_to_one_exactly(dtype, kernel, const
         graph = RelationGraph.from_edges(X.astype(dtype), SOURCES, TARGETS, OUTCOMES)
         fitted = ranker(1e-3, kernel, constant=constant, solver=solver).fit(graph)
     many = (np.random.default_rng(4).normal(size=(50, 4)) * 2).astype(dtype)
-    known = fitted._trained_on[0].base
+    known = fitted.fitted_.trained_on[0].base
     assert known.dtype == dtype
     for first, second in ((known, known), (known, many), (many, many), (many[:1], many[1:3]), (known[:5], known[5:])):
         P, turned = fitted.predict_proba(first, second), fitted.predict_proba(second, first)

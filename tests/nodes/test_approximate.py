@@ -44,7 +44,7 @@ def ranker(**params):
 
 def features(fitted, nodes, cols=False):
     """φ of a fitted ranker, the appended constant with it."""
-    coordinates = fitted._model.cols if cols else fitted._model.rows
+    coordinates = fitted.fitted_.model.cols if cols else fitted.fitted_.model.rows
     assert isinstance(coordinates, ApproximateKernel)
     phi = coordinates.features(nodes)
     return np.hstack([phi, np.ones((phi.shape[0], 1))]) if coordinates.kernel.constant else phi
@@ -75,7 +75,7 @@ def test_complete_graphs_match_brute_force_with_the_approximate_kernel(way, rela
     Y = RELATIONS[relation]
     fitted = ranker(relation=relation, loss=loss, alpha=0.3, **WAYS[way]).fit(X, Y)
     assert fitted.solver_ == "closed_form"
-    assert fitted.coef_.shape == (len(fitted._model.rows.sigma),) * 2
+    assert fitted.coef_.shape == (len(fitted.fitted_.model.rows.sigma),) * 2
     np.testing.assert_allclose(fitted.predict(NEW, NEW), twin(fitted, Y, relation, loss), atol=1e-8)
 
 
@@ -207,7 +207,7 @@ def test_repeated_nodes_make_a_singular_kernel_of_landmarks():
     exact = ranker(n_components=None).fit(twice, Y)
     np.testing.assert_allclose(fitted.predict(NEW), exact.predict(NEW), atol=1e-7)
     pivoted = ranker(n_components=15, landmarks="pivoted").fit(twice, Y)
-    assert len(pivoted._model.rows.features.landmarks) == 5
+    assert len(pivoted.fitted_.model.rows.features.landmarks) == 5
     np.testing.assert_allclose(pivoted.predict(NEW), exact.predict(NEW), atol=1e-7)
 
 
@@ -484,7 +484,7 @@ def test_sparse_landmarks_are_saved(tmp_path):
     fitted = ranker().fit(sparse.csr_array(X), LABELS)
     fitted.save(tmp_path / "model")
     loaded = ConditionalRanker.load(tmp_path / "model")
-    assert sparse.issparse(loaded._model.rows.features.landmarks)
+    assert sparse.issparse(loaded.fitted_.model.rows.features.landmarks)
     np.testing.assert_array_equal(loaded.predict(NEW), fitted.predict(NEW))
 
 
@@ -507,15 +507,15 @@ def test_shortcuts_are_those_of_the_approximate_kernel(cv):
 def test_warm_starts_keep_landmarks_that_nobody_fixed():
     Y = np.where(HOLES, np.nan, LABELS)
     warm = ranker(random_state=None, warm_start=True, solver="primal", tol=1e-12).fit(X, Y)
-    before = warm._model.rows.features
+    before = warm.fitted_.model.rows.features
     more = np.where(HOLES & (RNG.random((N, N)) < 0.5), np.nan, LABELS)
     warm.fit(X, more)
-    assert warm._model.rows.features is before
+    assert warm.fitted_.model.rows.features is before
     np.testing.assert_allclose(
         warm.predict(NEW, NEW), twin(warm, more, "ordinary", "ranking", naive_observed), atol=1e-8
     )
     warm.set_params(landmarks="pivoted").fit(X, more)
-    assert warm._model.rows.features is not before
+    assert warm.fitted_.model.rows.features is not before
 
 
 def test_a_path_is_made_of_the_same_coordinates():
@@ -550,7 +550,7 @@ def test_nodes_on_disk_are_read_in_blocks(tmp_path):
     finally:
         tracemalloc.stop()
     assert peak < 0.8 * on_disk.nbytes
-    assert np.shares_memory(fitted._objects.base, on_disk)
+    assert np.shares_memory(fitted.fitted_.objects.base, on_disk)
     expected = clone(one).fit(RelationGraph.from_classes(np.array(on_disk), labels))
     np.testing.assert_array_equal(fitted.predict(on_disk[:5], on_disk[:9]), expected.predict(on_disk[:5], on_disk[:9]))
 

@@ -209,7 +209,7 @@ def test_kernel_of_a_scattered_subset_in_blocks(name, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("copied", [0, 500])
 def test_spectrum_by_either_lapack(dtype, copied, monkeypatch):
-    monkeypatch.setattr("condrank.nodes.exact.COPIED", copied)
+    monkeypatch.setattr("condrank.nodes.exact.NUMPY_EIGH_MOST_NODES", copied)
     A = np.random.default_rng(0).normal(size=(40, 7)).astype(dtype)
     K = A @ A.T
     sigma, Q = spectrum(K.copy())

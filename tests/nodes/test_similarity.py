@@ -106,7 +106,7 @@ def test_ids_of_new_nodes_name_rows_against_the_training_nodes():
     K = np.asarray(graph.nodes.base)[::-1].copy()
     new = RelationGraph(K, np.zeros((N, N)), ids=[f"new{i}" for i in range(N)])
     np.testing.assert_allclose(
-        ranker._fitted().rows.transform(new.nodes), ranker._fitted().rows.transform(graph.nodes)[::-1]
+        ranker.fitted_.model.rows.transform(new.nodes), ranker.fitted_.model.rows.transform(graph.nodes)[::-1]
     )
 
 

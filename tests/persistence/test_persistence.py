@@ -116,7 +116,7 @@ def test_precomputed_kernels_and_two_domains(tmp_path):
 def test_ids_come_back_as_they_were(ids, tmp_path):
     ranker = ConditionalRanker().fit(RelationGraph(X, Y, ids=ids))
     ranker.save(tmp_path / "model")
-    loaded, before = ConditionalRanker.load(tmp_path / "model")._objects.ids, ranker._objects.ids
+    loaded, before = ConditionalRanker.load(tmp_path / "model").fitted_.objects.ids, ranker.fitted_.objects.ids
     assert loaded.dtype.kind == before.dtype.kind
     assert loaded.tolist() == before.tolist()
 
@@ -139,7 +139,9 @@ def test_folders_and_other_readers(tmp_path):
     assert [file.name for file in (tmp_path / "model").iterdir()] == ["model.safetensors"]
     assert_same(ConditionalRanker.load(tmp_path / "model").predict(NEW), ranker.predict(NEW))
     safetensors = pytest.importorskip("safetensors.numpy")
-    np.testing.assert_array_equal(safetensors.load_file(tmp_path / "model" / "model.safetensors")["W"], ranker._model.W)
+    np.testing.assert_array_equal(
+        safetensors.load_file(tmp_path / "model" / "model.safetensors")["W"], ranker.fitted_.model.W
+    )
 
 
 def test_code_is_refused(tmp_path):

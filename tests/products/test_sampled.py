@@ -5,8 +5,8 @@ import pytest
 
 from condrank.base import blocks as _blocks
 from condrank.observations import Edges
-from condrank.products.sampled import SampledProducts
 from condrank.products import sampled
+from condrank.products.sampled import SampledProducts
 
 BACKENDS = ["numpy", pytest.param("numba", marks=pytest.mark.skipif(sampled.numba_loops() is None, reason="no numba"))]
 backends = pytest.mark.parametrize("backend", BACKENDS)
@@ -70,7 +70,7 @@ def test_matrices_by_rows(shape):
 @pytest.mark.skipif(sampled.numba_loops() is None, reason="no numba")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):
-    monkeypatch.setattr(sampled, "ALONE", 0)
+    monkeypatch.setattr(sampled, "THREADS_LEAST_MULTIPLICATIONS", 0)
     observed = pattern(60, 50, 0.3)
     rng = np.random.default_rng(2)
     A, B = rng.normal(size=(60, 9)).astype(dtype), rng.normal(size=(50, 9)).astype(dtype)
@@ -125,7 +125,7 @@ def test_numpy_gathers_in_blocks(monkeypatch):
     A, B = rng.normal(size=(9, 5)), rng.normal(size=(8, 5))
     expected = (A @ B.T)[observed]
     for budget in (1, 5, 17, 10_000):
-        monkeypatch.setattr(sampled, "GATHER", budget)
+        monkeypatch.setattr(sampled, "GATHERED_ENTRIES", budget)
         np.testing.assert_allclose(products(observed, "numpy").at_edges(A, B), expected, rtol=1e-12)
 
 
@@ -135,7 +135,7 @@ def test_numba_is_for_large_products_and_optional(monkeypatch):
     observed = pattern(8, 7, 0.5)
     A, B = np.ones((8, 4)), np.full((7, 4), 2.0)
     for backend, work, expected in (("auto", 1 << 24, 0), ("auto", 1, 2), ("numba", 1 << 24, 2), ("numpy", 1, 0)):
-        monkeypatch.setattr(sampled, "NUMBA_WORK", work)
+        monkeypatch.setattr(sampled, "NUMBA_LEAST_MULTIPLICATIONS", work)
         asked.clear()
         one = products(observed, backend)
         np.testing.assert_array_equal(one.at_edges(A, B), np.full(observed.sum(), 8.0))

@@ -9,6 +9,7 @@ import reference_shortcuts as twins
 from condrank import RelationGraph
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
 from condrank.nodes import NodeKernel
+from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
 from condrank.observations import Complete
 from condrank.problem.coordinates import fit_coordinates
@@ -44,7 +45,7 @@ def test_equals_retraining(shortcut, relation, loss, share, data):
     alpha = share * np.linalg.eigvalsh(K)[-1] ** 2
     prior = data.draw(st.sampled_from([0.0, 0.5])) if relation != "reciprocal" else 0.0
     observed = Complete(Y)
-    system = ClosedForm(get_relation(relation), loss, rows, rows, observed, prior)
+    system = ClosedForm(get_relation(relation), get_loss(loss), rows, rows, observed, prior)
     found = shortcut(system, observed, prior).scores(alpha)
     expected = SHORTCUTS[shortcut](K, Y, alpha, relation=relation, loss=loss, prior_weight=prior)
     scale = max(np.abs(expected).max(), np.abs(Y).max())

@@ -1,11 +1,14 @@
 """Compared features and feature weights, against the twin that builds the whole edge kernel."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
 from condrank import ConditionalRanker, RelationGraph
+from condrank.objective.losses import get_loss
 from reference import kernel_values
 from reference_compared import naive_compared
 
@@ -69,7 +72,7 @@ def test_sampled_and_dense_products_agree(nodes, loss):
     W = np.random.default_rng(3).normal(size=(3, len(rows.sigma), len(rows.sigma)))
     W[0] -= W[0].T
     W[1:] += W[1:].transpose(0, 2, 1)
-    dense, sampled = (ComparedSystem(loss, rows, edges, [0, 1], dense=dense) for dense in (True, False))
+    dense, sampled = (ComparedSystem(get_loss(loss), rows, edges, [0, 1], dense=dense) for dense in (True, False))
     np.testing.assert_allclose(dense.apply(W, 0.1), sampled.apply(W, 0.1), atol=1e-10)
     np.testing.assert_array_equal(dense.rhs, sampled.rhs)
 
@@ -144,14 +147,14 @@ def test_equal_values_of_another_floating_type_are_equal(nodes, trained, asked, 
     X, X_asked = form(nodes[0].astype(trained)), form(nodes[0].astype(asked))
     ranker = ConditionalRanker("reciprocal", "logistic", kernel="rbf", compared=[0], alpha=0.1)
     ranker.fit(X, relation(nodes[0], crisp=True))
-    model = ranker._fitted()
+    model = ranker.fitted_.model
     W = model.W.copy()
     W[0] = 0
-    ranker._model = model.with_weights(W)  # what the comparison alone contributes
+    ranker.fitted_ = replace(ranker.fitted_, model=model.with_weights(W))  # what the comparison alone contributes
     for objects in (None, X, X_asked):
         assert np.all(np.diagonal(ranker.predict(X_asked, objects)) == 0)
         assert np.all(np.diagonal(ranker.predict_proba(X_asked, objects)) == 0.5)
-    ranker._model = model
+    ranker.fitted_ = replace(ranker.fitted_, model=model)
     assert np.all(ranker.predict_proba(X_asked, X) + ranker.predict_proba(X, X_asked).T == 1)
     np.testing.assert_allclose(ranker.predict(X_asked), ranker.predict(X), atol=1e-4)
 

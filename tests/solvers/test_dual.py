@@ -12,16 +12,17 @@ from condrank import ConditionalRanker, RelationGraph
 from condrank.models.model import Model
 from condrank.nodes import NodeKernel, Nodes
 from condrank.nodes.values import KernelValues
+from condrank.objective.losses import QUADRATIC, get_loss
 from condrank.objective.relations import RELATIONS
 from condrank.observations.edges import Edges
 from condrank.products.edge_kernels import EDGE_KERNELS, edge_kernel
-from condrank.solvers.dual import LOSSES, DualSystem, solve_dual
+from condrank.solvers.dual import DualSystem, solve_dual
 from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, top_eigenpairs
 from reference import loss_root, naive_observed, naive_scores
 
 BACKENDS = ["numba", "numpy"]
-CASES = [(relation, loss) for relation in RELATIONS for loss in LOSSES]
+CASES = [(relation, loss) for relation in RELATIONS for loss in [one.name for one in QUADRATIC]]
 RNG = np.random.default_rng(5)
 
 
@@ -59,7 +60,7 @@ def test_scores_are_those_of_the_naive_twin(relation, loss, kind, backend):
     sources, targets, values, weights = edge_list(rng, n, n, 70, kind)
     expected = naive_scores(K, sources, targets, values, 0.1, relation=relation, loss=loss, weights=weights)
     edges = Edges(sources, targets, values, weights, (n, n))
-    system = DualSystem.kronecker(RELATIONS[relation], loss, K, None, edges, backend)
+    system = DualSystem.kronecker(RELATIONS[relation], get_loss(loss), K, None, edges, backend)
     plain, found = solve_dual(system, 0.1, tol=1e-12, preconditioner=None)
     assert found.converged
     assert_allclose(system.kernel.predict(plain), expected, rtol=1e-8, atol=1e-9)
@@ -69,20 +70,20 @@ def test_scores_are_those_of_the_naive_twin(relation, loss, kind, backend):
     assert_allclose(faster, plain, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [one.name for one in QUADRATIC])
 def test_two_domains_equal_the_naive_twin(loss):
     rng = np.random.default_rng(1)
     K, G = rbf(rng.normal(size=(9, 2))), rbf(rng.normal(size=(12, 3)))
     sources, targets, values, weights = edge_list(rng, 9, 12, 50, "weighted")
     expected = naive_scores(K, sources, targets, values, 0.5, loss=loss, weights=weights, K_domain=G)
     edges = Edges(sources, targets, values, weights, (9, 12))
-    system = DualSystem.kronecker(RELATIONS["ordinary"], loss, K, G, edges)
+    system = DualSystem.kronecker(RELATIONS["ordinary"], get_loss(loss), K, G, edges)
     for preconditioner in (None, preconditioner_of(system)):
         a, _ = solve_dual(system, 0.5, tol=1e-12, preconditioner=preconditioner)
         assert_allclose(system.kernel.predict(a), expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [one.name for one in QUADRATIC])
 @pytest.mark.parametrize("name", EDGE_KERNELS)
 def test_other_edge_kernels_equal_a_dense_solution(name, loss):
     rng = np.random.default_rng(2)
@@ -90,7 +91,7 @@ def test_other_edge_kernels_equal_a_dense_solution(name, loss):
     K = rbf(rng.normal(size=(n, 2)))
     edges = Edges(*edge_list(rng, n, n, 40, "weighted"), (n, n))
     kernel = edge_kernel(name, K, None, edges)
-    system = DualSystem(kernel, loss)
+    system = DualSystem(kernel, get_loss(loss))
     a, found = solve_dual(system, 0.3, tol=1e-12)
     matrix = as_matrix(kernel.product, edges.n_pairs)
     root = loss_root(edges.sources, edges.weights, loss)
@@ -107,7 +108,7 @@ def test_single_precision_stays_single_and_near_double(relation, loss):
     sources, targets, values, weights = edge_list(rng, n, n, 50, "weighted")
     expected = naive_scores(K, sources, targets, values, 1.0, relation=relation, loss=loss, weights=weights)
     edges = Edges(sources, targets, values.astype("f"), weights.astype("f"), (n, n))
-    system = DualSystem.kronecker(RELATIONS[relation], loss, K.astype("f"), None, edges)
+    system = DualSystem.kronecker(RELATIONS[relation], get_loss(loss), K.astype("f"), None, edges)
     for preconditioner in (None, preconditioner_of(system)):
         a, found = solve_dual(system, 1.0, tol=1e-5, preconditioner=preconditioner)
         assert found.converged
@@ -123,7 +124,7 @@ def test_the_preconditioner_is_symmetric_positive_definite(relation, loss, gamma
     n = 15
     K = rbf(rng.normal(size=(n, 2)), gamma)
     edges = Edges(*edge_list(rng, n, n, 60, "weighted"), (n, n))
-    system = DualSystem.kronecker(RELATIONS[relation], loss, K, None, edges)
+    system = DualSystem.kronecker(RELATIONS[relation], get_loss(loss), K, None, edges)
     inverse = as_matrix(preconditioner_of(system, alpha=alpha).at(alpha), edges.n_pairs)
     largest = np.abs(inverse).max()
     assert_allclose(inverse, inverse.T, atol=1e-9 * largest)
@@ -136,7 +137,7 @@ def test_the_preconditioner_with_every_eigenvector_is_the_inverse(relation, loss
     n = 8
     K = rbf(rng.normal(size=(n, 2)))
     edges = Edges(*edge_list(rng, n, n, 40, "weighted"), (n, n))
-    system = DualSystem.kronecker(RELATIONS[relation], loss, K, None, edges)
+    system = DualSystem.kronecker(RELATIONS[relation], get_loss(loss), K, None, edges)
     # An α that single precision would spoil has the Gram matrix in double precision.
     alpha = 1e-8
     preconditioner = preconditioner_of(system, t=n * n, k=n, alpha=alpha)
@@ -150,7 +151,7 @@ def test_a_system_is_used_again_over_a_path_with_warm_starts():
     rng = np.random.default_rng(6)
     K = rbf(rng.normal(size=(20, 2)))
     edges = Edges(*edge_list(rng, 20, 20, 120, "weighted"), (20, 20))
-    system = DualSystem.kronecker(RELATIONS["symmetric"], "ranking", K, None, edges)
+    system = DualSystem.kronecker(RELATIONS["symmetric"], get_loss("ranking"), K, None, edges)
     preconditioner, start = preconditioner_of(system, alpha=0.01), None
     for alpha in (1.0, 0.1, 0.01):
         a, found = solve_dual(system, alpha, tol=1e-11, start=start, preconditioner=preconditioner)
@@ -162,7 +163,7 @@ def test_other_labels_may_replace_those_of_the_edges():
     rng = np.random.default_rng(7)
     K = rbf(rng.normal(size=(10, 2)))
     edges = Edges(*edge_list(rng, 10, 10, 40, "repeated"), (10, 10))
-    system = DualSystem.kronecker(RELATIONS["ordinary"], "ranking", K, None, edges)
+    system = DualSystem.kronecker(RELATIONS["ordinary"], get_loss("ranking"), K, None, edges)
     twice, _ = solve_dual(system, 0.1, values=2 * edges.values, tol=1e-12)
     assert_allclose(twice, 2 * solve_dual(system, 0.1, tol=1e-12)[0], rtol=1e-7, atol=1e-10)
 
@@ -171,7 +172,7 @@ def test_a_watch_sees_the_edge_coefficients_and_stops():
     rng = np.random.default_rng(8)
     K = rbf(rng.normal(size=(10, 2)))
     edges = Edges(*edge_list(rng, 10, 10, 40, "weighted"), (10, 10))
-    system = DualSystem.kronecker(RELATIONS["ordinary"], "ranking", K, None, edges)
+    system = DualSystem.kronecker(RELATIONS["ordinary"], get_loss("ranking"), K, None, edges)
     seen = []
 
     def watch(count, a):
@@ -189,7 +190,7 @@ def large(gamma, n=300, share=0.04, relation="ordinary", loss="ranking"):
     K = rbf(rng.normal(size=(n, 3)), gamma)
     keys = rng.choice(n * n, int(share * n * n), replace=False)
     edges = Edges(keys // n, keys % n, rng.normal(size=len(keys)), None, (n, n))
-    return DualSystem.kronecker(RELATIONS[relation], loss, K, None, edges)
+    return DualSystem.kronecker(RELATIONS[relation], get_loss(loss), K, None, edges)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -219,7 +220,7 @@ def test_single_precision_is_used_where_it_saves_time_and_changes_no_result(monk
     assert plan_preconditioner(system, 0.1, tol=1e-10).in_single_precision
     assert not plan_preconditioner(large(3.0, n=60), 0.1).in_single_precision  # products are small
     with monkeypatch.context() as without:
-        without.setattr("condrank.solvers.dual_plan.MARGIN", 0)
+        without.setattr("condrank.solvers.dual_plan.PRECONDITIONER_COST_SHARE", 0)
         assert not plan_preconditioner(large(0.3, share=0.3), 1e-4).in_single_precision  # rounds are long
     used = []
     single = DualSystem.single
@@ -245,10 +246,10 @@ def test_top_eigenpairs_are_those_of_the_whole_matrix():
 def test_wrong_arguments_are_refused():
     system = large(1.0, n=20)
     with pytest.raises(ValueError, match=r"loss must be one of .*got 'logistic'"):
-        DualSystem(system.kernel, "logistic")
+        DualSystem(system.kernel, get_loss("logistic"))
     with pytest.raises(ValueError, match="preconditioner must be"):
         solve_dual(system, 0.1, preconditioner="closed form")
-    linear = DualSystem(edge_kernel("linear", np.eye(20), None, system.edges), "ranking")
+    linear = DualSystem(edge_kernel("linear", np.eye(20), None, system.edges), get_loss("ranking"))
     with pytest.raises(ValueError, match="needs a Kronecker edge kernel, got the linear one"):
         EdgePreconditioner(linear, EdgeSpectrum(RELATIONS["ordinary"], np.eye(20), np.eye(20)), 5, 0.1)
 
@@ -264,7 +265,7 @@ def test_kernel_values_carry_the_dual_solution(sparse_weights):
     nodes = Nodes(X)
     values = KernelValues(NodeKernel("rbf", gamma=0.4), nodes)
     edges = Edges(*edge_list(rng, 12, 12, 50, "weighted"), (12, 12))
-    system = DualSystem.kronecker(RELATIONS["reciprocal"], "ranking", values.training(), None, edges)
+    system = DualSystem.kronecker(RELATIONS["reciprocal"], get_loss("ranking"), values.training(), None, edges)
     a, _ = solve_dual(system, 0.1, tol=1e-10)
     A = system.kernel.coefficients(a)
     model = Model(values, values, A if sparse_weights else A.toarray())

@@ -5,14 +5,16 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from condrank import ConditionalRanker, RelationGraph
+from condrank.fitting.reading import read_settings
 from condrank.nodes import NodeKernel, Nodes
-from condrank.nodes.spectrum import sampled_spectrum
+from condrank.nodes.spectrum import KernelSample
+from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
-from condrank.problem.settings import read_settings
+from condrank.problem.expected import dual_steps, edge_strengths, moment_steps, primal_steps
+from condrank.problem.problem import Problem
 from condrank.solvers.dual import DualSystem, solve_dual
-from condrank.solvers.expected import dual_steps, edge_strengths, moment_steps, primal_steps
-from condrank.solvers.solution import Iteration
-from condrank.solvers.systems import make_system
+from condrank.solvers.primal import PrimalSolver
+from condrank.solvers.system import Options
 
 N, D = 320, 6
 X = np.random.default_rng(3).normal(size=(N, D))
@@ -35,7 +37,7 @@ def graph(share, relation):
 def test_a_sample_gives_the_spectrum(width):
     kernel = NodeKernel("rbf", GAMMAS[width])
     exact = np.linalg.eigvalsh(kernel(X))[::-1].clip(0)
-    guess = sampled_spectrum(kernel, Nodes(X))
+    guess = KernelSample(kernel, Nodes(X)).spectrum()
     assert len(guess) == N
     assert (np.diff(guess) <= 0).all()
     np.testing.assert_allclose(guess.sum(), exact.sum(), rtol=0.02)
@@ -43,13 +45,13 @@ def test_a_sample_gives_the_spectrum(width):
     np.testing.assert_allclose(np.sum(guess**2), np.sum(exact**2), rtol=0.3)
     counted = [np.sum(s / (s + 1)) for s in (exact, guess)]  # effective dimensions
     assert 0.7 < counted[1] / counted[0] < 1.4
-    np.testing.assert_array_equal(guess, sampled_spectrum(kernel, Nodes(X)))
+    np.testing.assert_array_equal(guess, KernelSample(kernel, Nodes(X)).spectrum())
 
 
 def test_few_nodes_are_all_looked_at():
     kernel = NodeKernel("rbf", 0.3)
     np.testing.assert_allclose(
-        sampled_spectrum(kernel, Nodes(X[:50])), np.linalg.eigvalsh(kernel(X[:50]))[::-1], atol=1e-12
+        KernelSample(kernel, Nodes(X[:50])).spectrum(), np.linalg.eigvalsh(kernel(X[:50]))[::-1], atol=1e-12
     )
 
 
@@ -60,16 +62,16 @@ def test_expected_iterations_are_near_the_counted_ones(width, share, relation):
     """Within a factor of three, for random labels; the primal ones of narrow kernels are fewer than told."""
     seen, alpha, tol = graph(share, relation), 0.1, 1e-6
     ranker = ConditionalRanker(relation, "regression", alpha, "rbf", GAMMAS[width], tol=tol)
-    sigma = sampled_spectrum(NodeKernel("rbf", GAMMAS[width]), Nodes(X))
+    sigma = KernelSample(NodeKernel("rbf", GAMMAS[width]), Nodes(X)).spectrum()
     strengths = edge_strengths(get_relation(relation), sigma, sigma, (N, N))
     edges = seen.relation
     primal = primal_steps(strengths, edges.n_pairs, N * N, alpha, tol)
-    system = make_system("primal", read_settings(ranker, seen), seen.nodes, seen.nodes, edges)
-    counted = system.solve(alpha, Iteration(tol, 1000)).n_iter
+    system = PrimalSolver().build(Problem(seen, read_settings(ranker, seen)))
+    counted = system.solve(alpha, Options(tol, 1000)).n_iter
     assert 1 / 3 < primal / counted < (3 if width != "narrow" else 6)
     plain = dual_steps(strengths, edges.n_pairs, N * N, alpha, tol)[0]
     K = rbf_kernel(X, gamma=GAMMAS[width])
-    dual = DualSystem.kronecker(get_relation(relation), "regression", K, None, edges)
+    dual = DualSystem.kronecker(get_relation(relation), get_loss("regression"), K, None, edges)
     found = solve_dual(dual, alpha, tol=tol, preconditioner=None)[1].n_iter
     assert 1 / 3 < plain / found < 3
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from condrank import ConditionalRanker, RelationGraph
-from condrank.solvers.solution import Iteration
+from condrank.solvers.system import Options
 from reference import error
 from reference_games import (
     EVERYONE,
@@ -172,9 +172,9 @@ def test_separable_wins_converge(solver):
 @kernels
 def test_newton_converges_from_afar(kernel):
     fitted = ranker(0.1, kernel).fit(games())
-    system = fitted._system
+    system = fitted.fitted_.system
     start = np.random.default_rng(6).normal(size=fitted.coef_.shape) * 300
-    found = system.solve(0.1, Iteration(1e-10, start=start - start.T))
+    found = system.solve(0.1, Options(1e-10, start=start - start.T))
     assert found.converged
     assert 3 < found.n_iter < 50
     np.testing.assert_allclose(found.W, fitted.coef_, atol=1e-7 * np.abs(fitted.coef_).max())

@@ -6,7 +6,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from condrank import ConditionalRanker, RelationGraph
-from condrank.solvers.solution import Iteration
+from condrank.solvers.system import Options
 from reference import error
 from reference_games import games, ranker
 
@@ -16,17 +16,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWar
 
 def test_steps_over_the_edges_converge_from_afar():
     fitted = ranker(0.1, solver="dual").fit(games())
-    system = fitted._system
-    start = np.random.default_rng(6).normal(size=fitted._model.W.shape) * 300
-    found = system.solve(0.1, Iteration(1e-10, start=start))
+    system = fitted.fitted_.system
+    start = np.random.default_rng(6).normal(size=fitted.fitted_.model.W.shape) * 300
+    found = system.solve(0.1, Options(1e-10, start=start))
     assert found.converged
     assert 3 < found.n_iter < 50
-    np.testing.assert_allclose(found.W, fitted._model.W, atol=1e-7 * np.abs(fitted._model.W).max())
+    np.testing.assert_allclose(found.W, fitted.fitted_.model.W, atol=1e-7 * np.abs(fitted.fitted_.model.W).max())
 
 
 def test_steps_over_the_edges_are_preconditioned(monkeypatch):
     """With the low-rank preconditioner, which is made anew while the weights still change."""
-    for name, value in (("CALL", 0), ("BUILD", 0), ("LOOK", 0), ("MARGIN", 1)):
+    for name, value in (
+        ("STEP_FLOPS", 0),
+        ("PRECONDITIONER_BUILD_FLOPS_PER_FEATURE", 0),
+        ("LOOK_LEAST_COST_RATIO", 0),
+        ("PRECONDITIONER_COST_SHARE", 1),
+    ):
         monkeypatch.setattr(f"condrank.solvers.dual_plan.{name}", value)
     rng = np.random.default_rng(7)
     nodes = rng.normal(size=(250, 4))
@@ -35,7 +40,7 @@ def test_steps_over_the_edges_are_preconditioned(monkeypatch):
     graph = RelationGraph.from_edges(nodes, first, second, won)
     params = {"gamma": 0.02, "constant": True}
     primal, dual = (ranker(0.01, solver=solver, **params).fit(graph) for solver in ("primal", "dual"))
-    assert dual._system._preconditioner is not None
+    assert dual.fitted_.system._preconditioner is not None
     assert error(dual.predict(nodes), primal.predict(nodes)) < 1e-6
     np.testing.assert_allclose(dual.strengths(nodes), primal.strengths(nodes), atol=1e-5)
 
@@ -47,8 +52,8 @@ def test_steps_over_the_edges_are_seen_and_can_be_the_last():
         seen.append((number, a.copy()))
         return number == 2
 
-    system = ranker(0.01, solver="dual").fit(games())._system
-    found = system.solve(0.01, Iteration(1e-10, watch=watch))
+    system = ranker(0.01, solver="dual").fit(games()).fitted_.system
+    found = system.solve(0.01, Options(1e-10, watch=watch))
     assert [number for number, _ in seen] == [1, 2]
     assert (found.n_iter, found.converged) == (2, False)
     np.testing.assert_array_equal(found.W, seen[1][1])

@@ -9,9 +9,10 @@ from scipy import sparse
 
 from condrank import ConditionalRanker, RelationGraph
 from condrank.base.memory import readable
-from condrank.problem.settings import read_settings
-from condrank.solvers.coordinate_memory import look, product_features
-from condrank.solvers.memory import _observed_both_ways
+from condrank.fitting.reading import read_settings
+from condrank.nodes.spectrum import KernelSample
+from condrank.problem.side import product_features
+from condrank.solvers.costs import observed_both_ways
 
 # Peaks below this are made of caches and blocks of fixed size, which do not matter.
 MATTERS = 4 * 2**20
@@ -141,8 +142,8 @@ def warm():
 @pytest.fixture(autouse=True)
 def in_sight(monkeypatch):
     """NumPy's LAPACK, for small kernels, takes its memory where tracemalloc does not look."""
-    for module in ("nodes.exact", "solvers.coordinate_memory"):
-        monkeypatch.setattr(f"condrank.{module}.COPIED", 0)
+    for module in ("nodes.exact", "problem.side"):
+        monkeypatch.setattr(f"condrank.{module}.NUMPY_EIGH_MOST_NODES", 0)
 
 
 def taken(ranker, graph):
@@ -230,12 +231,13 @@ def test_a_sample_gives_the_rank_and_the_largest_eigenvalue():
     kernel = ConditionalRanker(kernel="rbf", gamma=0.001)
     nodes = complete(1000, d=2).nodes
     settings = read_settings(kernel, complete(5, d=2))
-    rank, largest = look(settings.kernel, nodes, 1000, 4)
+    sample = KernelSample(settings.kernel, nodes)
+    rank = sample.rank(1000, np.dtype("f4"))
     assert rank < 50
-    assert largest == pytest.approx(1000, rel=0.05)
-    assert look(settings.kernel, nodes, 1000, 8)[0] > rank
+    assert sample.largest(1000) == pytest.approx(1000, rel=0.05)
+    assert sample.rank(1000, np.dtype("f8")) > rank
     poly = read_settings(ConditionalRanker(kernel="poly", degree=2), complete(5, d=3)).kernel
     assert product_features(poly, 3) == 10
     both = RelationGraph.from_edges(features(4), [0, 1, 2, 3], [1, 0, 3, 2], np.ones(4))
     one = RelationGraph.from_edges(features(4), [0, 1, 2], [1, 2, 3], np.ones(3))
-    assert (_observed_both_ways(both), _observed_both_ways(one)) == (1.0, 0.0)
+    assert (observed_both_ways(both), observed_both_ways(one)) == (1.0, 0.0)

@@ -9,11 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 from condrank import ConditionalRanker, RelationGraph
 from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.objective.losses import get_loss
 from condrank.objective.relations import RELATIONS
 from condrank.observations import Edges
 from condrank.solvers.krylov import krylov
-from condrank.solvers.preconditioned import PrimalSystem
-from condrank.solvers.solution import Iteration
+from condrank.solvers.primal import PrimalSystem
+from condrank.solvers.system import Options
 from reference import error
 from reference_incomplete import (
     EVERYONE,
@@ -75,7 +76,7 @@ def system(labels, relation="ordinary", loss="ranking", dense=None, kernel="rbf"
         rows = ExplicitFeatures(NodeKernel("linear"), Nodes(nodes))
     else:
         rows = ExactKernel(NodeKernel("rbf", GAMMA), Nodes(nodes))
-    return PrimalSystem(RELATIONS[relation], loss, rows, rows, edges, dense=dense)
+    return PrimalSystem(RELATIONS[relation], get_loss(loss), rows, rows, edges, dense=dense)
 
 
 def naive_product(Z, W, weights, relation, loss, alpha):
@@ -109,7 +110,7 @@ def test_dense_and_sampled_products_equal_the_naive_one(relation, loss, kernel):
     assert error(sampled.apply(W, 0.3), expected) < 1e-12
     np.testing.assert_array_equal(dense.rhs, sampled.rhs)
     assert dense.density == pytest.approx(weights.sum() / N**2)
-    solutions = [one.solve(0.3, Iteration(TOL)) for one in (dense, sampled)]
+    solutions = [one.solve(0.3, Options(TOL)) for one in (dense, sampled)]
     assert error(solutions[0].W, solutions[1].W) < 1e-8
     residual = expected_residual(solutions[0].W, dense, all_weights, relation, loss)
     assert residual < 2 * TOL
@@ -142,7 +143,7 @@ def test_few_iterations_are_enough_where_plain_cg_needs_many(relation, loss):
         warnings.simplefilter("error", ConvergenceWarning)
         ranker = ConditionalRanker(relation, loss, 0.01, "rbf", gamma=0.1, solver="primal", tol=1e-8).fit(graph)
     assert 1 <= ranker.n_iter_ <= 30
-    one = ranker._system
+    one = ranker.fitted_.system
     plain = krylov(lambda W: one.apply(W, 0.01), one.rhs, tol=1e-8, max_iter=5 * ranker.n_iter_ - 1)
     assert not plain.converged
     assert np.linalg.norm(one.apply(ranker.coef_, 0.01) - one.rhs) <= 2e-8 * np.linalg.norm(one.rhs)
@@ -153,7 +154,7 @@ def test_the_tolerance_is_a_relative_residual():
     counts = []
     for tol in (1e-2, 1e-5, 1e-9, 0.0):
         ranker = fit(graph, alpha=1e-3, tol=tol)
-        one = ranker._system
+        one = ranker.fitted_.system
         residual = np.linalg.norm(one.apply(ranker.coef_, 1e-3) - one.rhs) / np.linalg.norm(one.rhs)
         assert residual <= max(1.01 * tol, 1e-13)
         counts.append(ranker.n_iter_)

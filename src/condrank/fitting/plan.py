@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from condrank.base.checks import check_choice, check_number
 from condrank.base.memory import readable
 from condrank.problem.problem import Problem
-from condrank.solvers import SOLVERS
+from condrank.solvers import SOLVERS, solvers_for
 from condrank.solvers.distributed_cost import check_distributed, distributed_coordinates
+from condrank.solvers.early_stopping import EarlyStoppingSolver
 from condrank.solvers.system import Solver
 
 
@@ -86,8 +87,8 @@ def make_plan(problem: Problem) -> Plan:
     if problem.is_distributed:
         check_distributed(problem)
     able = _able(problem)
-    direct = [solver for solver in able if solver.is_direct and asked == "auto"]
-    costs = {solver.name: solver.cost(problem) for solver in (direct or able)}
+    compared = (_direct(able) if asked == "auto" else []) or able
+    costs = {solver.name: solver.cost(problem) for solver in compared}
     chosen = SOLVERS[min(costs, key=lambda name: costs[name].flops)]
     peak = costs[chosen.name].peak()
     reason = chosen.reason(problem) if asked in ("auto", "iterative") or settings.compared else "as asked for"
@@ -96,35 +97,31 @@ def make_plan(problem: Problem) -> Plan:
         n_coordinates, reason = max(widths), chosen.reason(problem)
     else:
         n_coordinates, described = problem.sizes.n_coordinates, problem.sizes.described
-    flops = {name: cost.flops for name, cost in costs.items()} | _others(problem, chosen, costs)
+    flops = _others(problem, chosen) | {name: cost.flops for name, cost in costs.items()}
     alternatives = {name: flops[name] for name in sorted(flops) if name != chosen.name}
     return Plan(chosen.name, reason, described, n_coordinates, flops[chosen.name], peak.memory, alternatives, peak.rank)
 
 
 def _able(problem: Problem) -> list[Solver]:
-    """The solvers that may be chosen; a ValueError if there are none."""
-    settings = problem.settings
-    fitting = [solver for solver in SOLVERS.values() if settings.loss in solver.losses]
-    asked = [solver for solver in fitting if settings.solver in solver.serves]
-    if not asked:
-        method = "Newton's method" if not settings.loss.is_quadratic else "other solvers"
-        raise ValueError(
-            f"loss={settings.loss.name!r} is solved by {method}: use solver='auto', got {settings.solver!r}"
-        )
-    refusals = {solver.name: solver.refuses(problem) for solver in asked}
-    able = [solver for solver in asked if refusals[solver.name] is None]
+    """The solvers that may be chosen; a ValueError if all of those that are asked for refuse."""
+    asked = solvers_for(problem.settings.loss, problem.settings.solver)
+    refusals = [solver.refuses(problem) for solver in asked]
+    able = [solver for solver, refusal in zip(asked, refusals, strict=True) if refusal is None]
     if not able:
-        reason = next(reason for reason in refusals.values() if reason is not None)
-        raise ValueError(f"{reason}, got solver={settings.solver!r}")
+        reason = next(refusal for refusal in refusals if refusal is not None)
+        raise ValueError(f"{reason}, got solver={problem.settings.solver!r}")
     return able
 
 
-def _others(problem: Problem, chosen: Solver, known: dict[str, Any]) -> dict[str, float]:
-    """Flops of solvers that "auto" could have taken instead of one that was asked for by name."""
-    if problem.is_distributed or "auto" not in chosen.serves or problem.is_complete:
+def _others(problem: Problem, chosen: Solver) -> dict[str, float]:
+    """Flops of the solvers that "auto" would have compared, where another word asked for the chosen one."""
+    settings = problem.settings
+    if problem.is_distributed or settings.solver == "auto" or isinstance(chosen, EarlyStoppingSolver):
         return {}
-    loss = problem.settings.loss
-    others = [one for one in SOLVERS.values() if "auto" in one.serves and loss in one.losses and not one.is_direct]
-    return {
-        one.name: one.cost(problem).flops for one in others if one.name not in known and one.refuses(problem) is None
-    }
+    auto = replace(problem, settings=replace(settings, solver="auto"))
+    able = _able(auto)
+    return {one.name: one.cost(auto).flops for one in _direct(able) or able}
+
+
+def _direct(solvers: list[Solver]) -> list[Solver]:
+    return [solver for solver in solvers if solver.is_direct]

@@ -17,7 +17,7 @@ from condrank.objective.losses import get_loss
 from condrank.objective.relations import ORDINARY, RECIPROCAL, Relation, get_relation
 from condrank.problem.settings import Settings
 from condrank.products.edge_kernels import EDGE_KERNELS
-from condrank.solvers import SOLVERS
+from condrank.solvers import SOLVERS, solvers_for
 from condrank.solvers.dual_fit import DualSolver
 from condrank.solvers.early_stopping import EarlyStoppingSolver
 from condrank.solvers.krylov import METHODS
@@ -69,6 +69,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
         )
     if not loss.is_quadratic and relation is not RECIPROCAL:
         raise ValueError(f"loss='logistic' is for relation='reciprocal' (who beats whom), got {ranker.relation!r}")
+    solvers_for(loss, ranker.solver)
     if ranker.pairwise_kernel is not None and (relation is not ORDINARY or not loss.is_quadratic):
         raise ValueError(
             f"pairwise_kernel={ranker.pairwise_kernel!r} takes the place of the relation's Kronecker kernel: leave "

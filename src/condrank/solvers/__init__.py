@@ -5,6 +5,7 @@ A solver is one file and one line here. `condrank.solvers.system.Solver` says wh
 
 from __future__ import annotations
 
+from condrank.objective.losses import Loss
 from condrank.solvers.closed_form import ClosedFormSolver
 from condrank.solvers.dual_fit import DualSolver
 from condrank.solvers.early_stopping import EarlyStoppingSolver
@@ -28,4 +29,13 @@ SOLVERS: dict[str, Solver] = {
     )
 }
 
-__all__ = ["SOLVERS"]
+__all__ = ["SOLVERS", "solvers_for"]
+
+
+def solvers_for(loss: Loss, asked: str) -> list[Solver]:
+    """The solvers that minimise a loss and that a value of the parameter ``solver`` asks for; a ValueError if none."""
+    found = [solver for solver in SOLVERS.values() if loss in solver.losses and asked in solver.serves]
+    if not found:
+        method = "least squares" if loss.is_quadratic else "Newton's method"
+        raise ValueError(f"loss={loss.name!r} is solved by {method}: use solver='auto', got {asked!r}")
+    return found

@@ -43,7 +43,9 @@ class DualSystem:
 
     def __init__(self, kernel: EdgeKernel, loss: Loss, backend: str = "auto", weights: np.ndarray | None = None):
         if loss not in QUADRATIC:
-            raise ValueError(f"the dual solver's loss must be one of {[one.name for one in QUADRATIC]}, got {loss!r}")
+            raise ValueError(
+                f"the dual solver's loss must be one of {[one.name for one in QUADRATIC]}, got {loss.name!r}"
+            )
         self.kernel, self.loss, self.backend, self.edges = kernel, loss, backend, kernel.edges
         self.root = LossRoot(loss, self.edges, weights)
         self.weights = self.root.weights

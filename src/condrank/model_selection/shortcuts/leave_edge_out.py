@@ -34,7 +34,7 @@ class LeaveEdgeOut(LeftOut):
     """
 
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
-        self.relation, self.ranking = system.relation, system.loss == "ranking"
+        self.relation, self.ranking = system.relation, system.loss.centres_rows
         self.Y, self.prior = corrections(system, observed, prior_weight)
         self.noise = Noise(self.Y, square=self.relation.sign != 0)
         self.basis = Basis(system.rows)

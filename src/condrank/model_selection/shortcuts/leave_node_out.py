@@ -41,7 +41,7 @@ class LeaveNodeOut(LeftOut):
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
         if system.rows is not system.cols:
             raise ValueError("leave-node-out needs a single domain, where a node is conditioning node and object")
-        self.relation, self.ranking = system.relation, system.loss == "ranking"
+        self.relation, self.ranking = system.relation, system.loss.centres_rows
         Y, self.prior = corrections(system, observed, prior_weight)
         self.basis = Basis(system.rows)
         self.labels, self.noise = SquareLabels(self.basis, Y), Noise(Y, square=True)

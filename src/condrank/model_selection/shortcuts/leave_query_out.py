@@ -38,7 +38,7 @@ class LeaveQueryOut(LeftOut):
     """
 
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
-        self.relation, self.ranking = system.relation, system.loss == "ranking"
+        self.relation, self.ranking = system.relation, system.loss.centres_rows
         Y, self.prior = corrections(system, observed, prior_weight)
         self.basis = Basis(system.rows)
         self.noise = Noise(Y, square=self.relation.sign != 0)
