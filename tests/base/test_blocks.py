@@ -14,6 +14,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from condrank.base import blocks as _blocks
+from condrank.base.blocks import row_blocks
 
 BLOCKS = [slice(k, k + 1) for k in range(6)]
 
@@ -124,3 +125,13 @@ def test_processors(most, expected, monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", most)
     monkeypatch.setattr(_blocks, "cpu_count", lambda: 8)
     assert _blocks.n_processors.__wrapped__() == expected
+
+
+def test_row_blocks_cover_all_rows_once():
+    for n_rows in (0, 1, 5, 100):
+        for row_size in (0, 1, 7, 1000):
+            for budget in (1, 10, 64):
+                covered = [i for block in row_blocks(n_rows, row_size, budget) for i in range(n_rows)[block]]
+                assert covered == list(range(n_rows))
+                sizes = [block.stop - block.start for block in row_blocks(n_rows, row_size, budget)]
+                assert all(size == 1 or size * row_size <= budget for size in sizes)

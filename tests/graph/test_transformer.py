@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from builders import SMALL_KERNEL
+from builders import SMALL_KERNEL, noisy_graph
 from condrank import ConditionalRanker, NodeTransformer, RelationGraph
 from condrank.baselines import NearestNeighbours
 from condrank.model_selection import SettingSplit, cross_validate
@@ -177,3 +177,12 @@ def test_bad_transformers():
 def test_what_is_no_transformer_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_pipeline_can_be_searched():
+    graph = noisy_graph()
+    pipeline = make_pipeline(NodeTransformer(StandardScaler()), ConditionalRanker())
+    grid = {"nodetransformer__transformer__with_std": [True, False], "conditionalranker__alpha": [0.1, 10.0]}
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(graph)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(graph.nodes.base[:2]).shape == (2, 40)
