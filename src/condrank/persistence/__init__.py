@@ -1,4 +1,4 @@
-"""Fitted rankers as files of plain arrays: nothing is executed on loading, and a save is all or nothing."""
+"""Fitted rankers as files of plain arrays: loading executes nothing, and saving is all or nothing."""
 
 from condrank.persistence.layout import read_file, write_file
 from condrank.persistence.saving import Saved
