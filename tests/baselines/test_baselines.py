@@ -548,7 +548,7 @@ def test_blocks(baseline, kernel, monkeypatch):
     test = graph[5:]
     expected, score, ranking = ranker.predict(test), ranker.score(test), ranker.rank(test, top=3)
     W = getattr(ranker, "coef_", None)
-    for module in ("solvers.explicit", "ranker", "baselines.similarity", "baselines.neighbours", "model"):
+    for module in ("solvers.explicit", "rankers.base", "baselines.similarity", "baselines.neighbours", "models.model"):
         monkeypatch.setattr(f"condrank.{module}.row_blocks", lambda n_rows, *_, **__: row_blocks(n_rows, 1, 2))
     ranker = clone(make).fit(graph[:9])
     np.testing.assert_allclose(ranker.predict(test), expected, atol=1e-9)

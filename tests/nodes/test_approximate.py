@@ -13,7 +13,6 @@ from sklearn.model_selection import GridSearchCV
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, suggest_components
 from condrank.exceptions import KernelWarning
-from condrank.frames.parquet import map_parquet
 from condrank.nodes import ApproximateKernel, Approximation, NodeKernel, Nodes
 from condrank.nodes.fourier import FourierFeatures
 from condrank.nodes.landmarks import choose_nodes, diagonal, pivots
@@ -561,37 +560,3 @@ def test_what_is_not_finite_is_found_in_blocks(tmp_path):
     np.save(tmp_path / "nodes.npy", wide)
     with pytest.raises(ValueError, match="2 entries are NaN or infinite, the first in row 4500, column 7"):
         RelationGraph.from_classes(np.load(tmp_path / "nodes.npy", mmap_mode="r"), np.zeros(5000))
-
-
-def parquet_file(path, **columns):
-    pyarrow = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    parquet.write_table(pyarrow.table(columns), path, row_group_size=300)
-
-
-@pytest.mark.parametrize("kept", [False, True])
-def test_parquet_becomes_an_array_on_disk(tmp_path, kept):
-    a, b = RNG.standard_normal(1000), RNG.integers(0, 9, 1000)
-    parquet_file(tmp_path / "nodes.parquet", a=a, b=b, name=[f"node {i}" for i in range(1000)])
-    out = tmp_path / "nodes.npy" if kept else None
-    array = map_parquet(tmp_path / "nodes.parquet", ["b", "a"], out=out, batch=128)
-    np.testing.assert_array_equal(array, np.column_stack([b, a]).astype(np.float32))
-    assert isinstance(array, np.memmap)
-    assert not array.flags.writeable
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["nodes.npy", "nodes.parquet"][not kept :]
-    ranker(n_components=20).fit(RelationGraph.from_classes(array, b % 3))
-
-
-def test_parquet_that_has_no_features_is_refused(tmp_path):
-    path = tmp_path / "nodes.parquet"
-    parquet_file(path, a=[1.0, None], name=["x", "y"])
-    with pytest.raises(ValueError, match="column 'name' must be numeric, got string"):
-        map_parquet(path)
-    with pytest.raises(ValueError, match=r"columns must be some of \['a', 'name'\], got \['c'\]"):
-        map_parquet(path, ["a", "c"])
-    with pytest.raises(ValueError, match="column 'a' must have a value in every row, got 1 nulls"):
-        map_parquet(path, ["a"], out=tmp_path / "out.npy")
-    with pytest.raises(ValueError, match="dtype must be float32 or float64, got int64"):
-        map_parquet(path, ["a"], dtype=np.int64)
-    assert [file.name for file in tmp_path.iterdir()] == ["nodes.parquet"]
