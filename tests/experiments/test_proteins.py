@@ -127,7 +127,7 @@ def test_bacteria(experiments, outcome, tmp_path):
     assert "τ" in found[bacteria.UNSEEN, "c.rank, similarity prior"].note
     assert "τ" not in found[bacteria.UNSEEN, "c.rank"].note
     experiments.report.write(outcome, tmp_path)
-    assert "stand in" in (tmp_path / "bacteria.md").read_text(encoding="utf-8")
+    assert "replace them" in (tmp_path / "bacteria.md").read_text(encoding="utf-8")
 
 
 def test_bacteria_are_judged_without_loops(experiments, home, outcome):
