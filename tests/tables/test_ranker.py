@@ -131,7 +131,7 @@ def test_new_nodes_with_and_without_ids(fitted, tmp_path):
         (3, "no node has the id 3"),
         ({"x": [1.0]}, "queries lacks column 'born'"),
         (NEW | {"x": [1.0, None, 2.0]}, "queries, position 1: column 'x' has no value"),
-        (NEW | {"id": ["a", "b", "a"]}, "queries, position 2: id 'a' was there before"),
+        (NEW | {"id": ["a", "b", "a"]}, "queries, position 2: id 'a' occurs already in queries, position 0"),
         (Path("missing.csv"), "missing.csv cannot be read"),
         (np.ones((2, 7)), "must have 4 columns, got 7"),
     ],
@@ -209,7 +209,7 @@ def test_numbers_are_standardised_unless_passed_through():
     np.testing.assert_allclose(plain.predict(["n1"]), same.predict(graph.nodes.base[[1]]))
     assert plain.score(graph) == pytest.approx(plain.score(nodes, EDGES))
     assert scaled.score(graph) == pytest.approx(scaled.score(nodes, EDGES))
-    with pytest.raises(ValueError, match=r"columns \['c', 't'\] of the table are no numbers"):
+    with pytest.raises(ValueError, match=r"columns \['c', 't'\] of the table are not numbers"):
         TableRanker(encoder="passthrough").fit(NODES, EDGES)
     with pytest.raises(ValueError, match="encoder must be a transformer, 'passthrough' or None, got 'scale'"):
         TableRanker(encoder="scale").fit(nodes, EDGES)
