@@ -35,6 +35,10 @@ SIXTY_CLASSES = np.arange(60) % 3
 SIXTY_NAMES = np.array([f"n{i}" for i in range(60)])
 FIVE_QUERIES = _SIXTY.normal(size=(5, 4))
 
+# More features than nodes, and fewer, with new nodes of either.
+_SHAPES = np.random.default_rng(0)
+WIDE, TALL, NEW_WIDE, NEW_TALL = (_SHAPES.normal(size=shape) for shape in ((6, 9), (9, 3), (4, 9), (4, 3)))
+
 # Values of α to search over.
 ALPHAS = {"alpha": [0.01, 1.0, 100.0]}
 
