@@ -93,7 +93,7 @@ def test_nothing_of_held_out_nodes_is_seen(setting):
 
 @pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
 @pytest.mark.parametrize("setting", [2, 3, 4])
-def test_settings_of_a_pipeline(setting, rank_by):
+def test_a_pipeline_is_cross_validated_as_a_plain_loop(setting, rank_by):
     ranker = ConditionalRanker(rank_by=rank_by)
     pipeline = make_pipeline(NodeTransformer(StandardScaler()), ranker)
     result = cross_validate(pipeline, make_graph(), setting, cv=4)
@@ -102,7 +102,7 @@ def test_settings_of_a_pipeline(setting, rank_by):
     np.testing.assert_allclose(result.scores["rank_loss"], expected)
 
 
-def test_two_domains():
+def test_two_domains_are_transformed_apart_or_alike():
     objects = rng.standard_normal((7, 2)) * 40
     graph = RelationGraph(X, Y[:, :7], objects=objects, object_ids=list("abcdefg"))
     changed = NodeTransformer(StandardScaler()).fit_transform(graph)
@@ -120,7 +120,7 @@ def test_two_domains():
 
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("vectoriser", [TfidfVectorizer(), CountVectorizer()])
-def test_texts(vectoriser, as_array):
+def test_texts_are_transformed_as_by_hand(vectoriser, as_array):
     graph = RelationGraph(np.array(TEXTS) if as_array else TEXTS, Y.astype(int))
     train, test = graph[:10], graph[10:]
     pipeline = make_pipeline(NodeTransformer(vectoriser), ConditionalRanker()).fit(train)
@@ -153,7 +153,7 @@ def test_rankers_refuse_raw_texts():
         RelationGraph([*TEXTS[:-1], 3.0], Y)
 
 
-def test_bad_transformers():
+def test_wrong_transformers_are_refused():
     with pytest.raises(NotFittedError):
         NodeTransformer(StandardScaler()).transform(make_graph())
     with pytest.raises(ValueError, match="object_transformer must be a transformer, 'same' or None, got 'other'"):
