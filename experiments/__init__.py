@@ -1,8 +1,8 @@
-"""The paper's experiments, and some beyond it: one file an experiment, over the public interface of condrank.
+"""The paper's experiments and some more, one file for each, written with the public interface of condrank.
 
-``condrank reproduce <name>`` runs them. In a clone they live here; a wheel carries them as ``condrank.experiments``, so
-imports between these files are relative. A new experiment is a generator function under ``@experiment`` that yields
-rows and pictures, in a file named in ``STORIES``.
+``condrank reproduce <name>`` runs them. In a clone they are in this folder, in a wheel they are
+``condrank.experiments``, so imports between these files are relative. A new experiment is a generator function with
+the decorator ``@experiment`` that yields rows and pictures, in a file that ``STORIES`` names.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STORIES = ("rps", "newsgroups", "bacteria", "enzymes", "runtime", "drugs", "poke
 
 
 def load_experiments() -> dict[str, Experiment]:
-    """Import every story, which registers its experiments in the order of the paper."""
+    """Import every file of `STORIES`, which registers its experiments in that order."""
     for story in STORIES:
         import_module(f".{story}", __name__)
     return EXPERIMENTS

@@ -1,4 +1,4 @@
-"""Bacteria: Table 2, species in training and species that are not."""
+"""Bacteria: Table 2, for species that are in training and species that are not."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ PRIOR_WEIGHTS = (0.1, 0.3, 1.0, 3.0, 10.0)
     "Bacteria",
     differences=(
         "The paper's 955 fatty acid profiles of 73 species are not public. 571 MALDI-TOF mass spectra of 20 species "
-        "(MicroMass) stand in for them: the paper's numbers stand beside ours for their direction, and there are no "
-        "verdicts. A strain may have several spectra, and strains are not told, so one strain may be on both "
-        "sides of test set 1 (never of test set 2).",
+        "(MicroMass) replace them. The paper's numbers are shown only to compare which method is better, and there are "
+        "no verdicts. A strain may have several spectra, and the data do not name the strains, so one strain may be in "
+        "training and in test set 1 (never in test set 2).",
         "The sets are made as in the paper (two largest species halved between training and test set 1; half of the "
-        "others wholly in training, the rest are test set 2), but ten times, and ± s.e. is over these splits. They "
-        "overlap, so it may be too small.",
+        "other species in training, the rest are test set 2), but ten times, and ± s.e. is over these splits. The "
+        "splits overlap, so it may be too small.",
         "The paper chooses λ on a holdout that it does not describe. Ours is held out like the test set: spectra for "
         "test set 1 (five folds), whole species for test set 2 (three in ten training species, fifteen times). This "
-        "scheme was chosen among three for the lowest test losses with the prior on splits 0 to 6, whose losses are "
-        "optimistic by that.",
-        "Symmetric c.reg is left out: with both directions of every pair in training it is c.reg itself.",
+        "scheme was chosen among three because it had the lowest test losses with the prior on splits 0 to 6, so the "
+        "losses of these splits are optimistic.",
+        "There is no symmetric c.reg: with both directions of every pair in training it equals c.reg.",
         "The similarity prior, the unsupervised ranking and the trees are not in the paper. Trees get the "
-        f"{TREE_COORDINATES} leading coordinates of the kernel of all spectra (no labels), are tuned on one holdout "
-        "and judged on the first split only, for their time.",
+        f"{TREE_COORDINATES} leading coordinates of the kernel of all spectra (no labels). To save time they are tuned "
+        "on one holdout and judged on the first split only.",
     ),
     files=("micromass/micromass.npz",),
 )
 def bacteria(run: Run) -> Iterator[Row]:
-    """Rank spectra of the same species before those of others, for a spectrum of a species that was in training, or
-    was not. Linear kernel on log spectra of unit length.
+    """Rank spectra of the same species before spectra of other species. The species of the conditioning spectrum was in
+    training (test set 1) or was not (test set 2). Linear kernel on log spectra of unit length.
     """
     bunch = datasets.load_bacteria(data_home=run.data)
     graph, species = bunch.graph, bunch.labels
@@ -88,7 +88,7 @@ def split_species(species: np.ndarray, rng: np.random.Generator) -> tuple[np.nda
 
 
 def holdouts(species: np.ndarray, run: Run, seed: int) -> tuple[Any, Any]:
-    """Folds of spectra, each species in all of them; and holdouts of some species, many, as they differ."""
+    """Folds of spectra with every species in each fold; and many holdouts of some species, as these differ much."""
     spectra = SettingSplit(4, 2 if run.quick else 5, stratify=species, random_state=seed)
     return spectra, SettingShuffleSplit(4, 2 if run.quick else 15, test_size=0.3, groups=species, random_state=seed)
 
@@ -103,7 +103,7 @@ def judge(table: Folds, cv: Any, train: RelationGraph, test: RelationGraph, quic
 
 
 def judge_coordinates(table: Folds, cv: Any, train: RelationGraph, test: RelationGraph, quick: bool) -> None:
-    """What the leading coordinates, which trees are given, are worth to others."""
+    """What the leading coordinates, which trees use, are worth to other methods."""
     which = f"{TREE_COORDINATES} coordinates"
     table.judge(f"cosine similarity, {which}", SimilarityRanker("cosine").fit, train, test)
     ranker = chosen(cv, quick, relation="symmetric", prior="similarity", kernel="cosine")
@@ -111,6 +111,6 @@ def judge_coordinates(table: Folds, cv: Any, train: RelationGraph, test: Relatio
 
 
 def chosen(cv: Any, quick: bool, **settings: Any) -> ConditionalRankerCV:
-    """A ranker that chooses λ, and τ where there is a prior."""
+    """A ranker that chooses λ, and τ if there is a prior."""
     weights = PRIOR_WEIGHTS[:: 4 if quick else 1] if settings["prior"] else None
     return ConditionalRankerCV(2.0 ** np.arange(-14, 9, 11 if quick else 2), cv, prior_weights=weights, **settings)

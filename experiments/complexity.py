@@ -133,7 +133,7 @@ def compare_losses(
 ) -> LossComparison:
     """Trace, κ and effective dimension of the edge kernel K̄ and of its block-centred form L K̄ L, exactly.
 
-    Parameters are those of :func:`compare_over_alphas`, with one ``alpha``.
+    The parameters are the same as in :func:`compare_over_alphas`, with one ``alpha``.
     """
     return compare_over_alphas(K, [alpha], relation=relation, K_objects=K_objects)[0]
 

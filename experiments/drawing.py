@@ -1,4 +1,4 @@
-"""Curves in panels, each named at its end: one look for the benchmarks and the experiments."""
+"""Curves in panels, each with its name at its end, in one style for the benchmarks and the experiments."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def curves(name: str, caption: str, panels: Sequence[Panel], columns: int = 1, h
 
 
 def name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
-    """Names right of the axes at the height of the lines' ends, given as (y, x, name, colour), and pushed apart."""
+    """Names right of the axes, at the height where each line ends, pushed apart; ends are (y, x, name, colour)."""
     to_axes = ax.transScale + ax.transLimits
     ends = sorted(ends)
     heights = [float(to_axes.transform((x, y))[1]) for y, x, _, _ in ends]
@@ -85,7 +85,7 @@ def name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
 
 
 def plain_ticks(ax: Axes) -> None:
-    """Numbers as people write them; 1, 2, 5 within a decade where there are few decades."""
+    """Plain numbers as ticks; 1, 2, 5 within a decade if there are few decades."""
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         few = high / low < 200
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))

@@ -19,7 +19,7 @@ from .results import Picture, Row, Run, experiment
 TABLE = "Table 3: enzymes"
 BEYOND = "Beyond the paper: EC numbers that are not in training"
 UNSUPERVISED = "unsupervised"
-# Name, of which form the loader gives it, kernel of the rankers.
+# Name: form of the loader, and kernel of the rankers.
 KERNELS = {"Smith-Waterman": ("smith_waterman", "precomputed"), "3-mers": ("spectrum", "linear")}
 METHODS = {
     "c.reg": ("regression", "ordinary", None),
@@ -41,21 +41,21 @@ PRIOR_WEIGHTS = (0.3, 1.0, 3.0, 10.0)
     "Enzymes",
     differences=(
         "The paper's 1,730 enzymes and five structure kernels are not public. 1,155 chains of the Protein Data Bank, "
-        "with a Smith-Waterman and a 3-mer kernel of their sequences, stand in for them: the paper's numbers are in "
-        "rows of their own, to compare directions, and there are no verdicts.",
+        "with a Smith-Waterman and a 3-mer kernel of their sequences, replace them. The paper's numbers are in "
+        "separate rows, to compare which method is better, and there are no verdicts.",
         "The task is harder: 105 EC numbers with 5 to 84 chains (paper: 21 with at least 20), "
         "and sequences instead of binding sites. Enzymes of one EC number need not be related at all.",
-        "Symmetric c.reg is left out: with both directions of every pair in training it is c.reg itself.",
+        "There is no symmetric c.reg: with both directions of every pair in training it equals c.reg.",
         "Both the query and the ranked enzymes are new (setting 4).",
         "EC numbers that are not in training, the similarity prior and the trees are not in the paper. Trees get the "
-        f"{TREE_COORDINATES} leading coordinates of the Smith-Waterman kernel of all enzymes (no labels), are tuned on "
-        "one inner fold and judged on the first outer fold only, for their time.",
+        f"{TREE_COORDINATES} leading coordinates of the Smith-Waterman kernel of all enzymes (no labels). To save time "
+        "they are tuned on one inner fold and judged on the first outer fold only.",
     ),
     files=("enzymes_pdb_ec/subset_ge5.npz",),
 )
 def enzymes(run: Run) -> Iterator[Row | Picture]:
     """Rank enzymes by the number of leading EC digits that they share with a query (0 to 4). Four outer folds; λ is
-    the median of the best ones of ten inner folds, from 10⁻⁴ to 10⁵.
+    the median of the best λ of ten inner folds, from 10⁻⁴ to 10⁵.
     """
     for kernel, numbers in PAPER.items():
         for method, paper in zip((UNSUPERVISED, "c.reg", "c.rank"), numbers, strict=True):
@@ -86,7 +86,7 @@ def enzymes(run: Run) -> Iterator[Row | Picture]:
 
 
 def protocol(run: Run, what: str) -> str:
-    """How the folds are made, in words."""
+    """How the folds are made, as text."""
     outer, inner = (2, 2) if run.quick else (4, 10)
     return f"{outer} outer and {inner} inner folds of {what}; setting 4"
 
@@ -105,7 +105,7 @@ def few(graph: RelationGraph, numbers: np.ndarray) -> RelationGraph:
 def judge(
     table: Folds, train: RelationGraph, test: RelationGraph, kernel: str, inner: SettingSplit, run: Run
 ) -> dict[str, np.ndarray]:
-    """All methods on one fold: their scores."""
+    """Scores of all methods on one fold."""
     scores = {UNSUPERVISED: table.judge(UNSUPERVISED, SimilarityRanker(kernel).fit, train, test)}
     for method, (loss, relation, prior) in METHODS.items():
         ranker = ConditionalRankerCV(
@@ -136,7 +136,7 @@ def heat_maps(images: dict[str, Any]) -> Picture:
             ax.set_title(f"{kernel}: {method}", fontsize=10)
     caption = (
         "Shared EC digits of the enzymes of the first test fold, in the order of their EC numbers; names along the "
-        "sides are top classes. Every row is one query, and shows its true values dealt out in the predicted order: a "
+        "sides are top classes. Every row is one query and shows its true values in the predicted order. A "
         "perfect ranking gives the first image again."
     )
     return Picture("heat-maps", caption, figure)

@@ -1,4 +1,4 @@
-"""Methods that are judged on the same folds: losses, times and chosen parameters, put together in rows."""
+"""Methods that are judged on the same folds: losses, times and chosen parameters, combined into rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from condrank.metrics import concordance_index, rank_loss
 from . import trees
 from .results import Row, Run, clock, mean_and_error
 
-# Leading coordinates of each kernel that trees are given.
+# Number of leading coordinates of each kernel that trees use.
 TREE_COORDINATES = 20
 
-# What a fitted ranker may have chosen, and what it is called.
+# Attributes of a fitted ranker that may have been chosen, and their short names.
 CHOICES = {
     "alpha_": "λ",
     "prior_weight_": "τ",
@@ -33,17 +33,17 @@ CHOICES = {
 
 
 class StandIn(Row):
-    """A row on data that stand in for the paper's: its number is shown beside ours, and there is no verdict."""
+    """A row on data that replace the paper's: the paper's number is shown beside ours, without a verdict."""
 
     @property
     def verdict(self) -> str:
-        """None: the data are others."""
+        """Empty, because the data are not the paper's."""
         return ""
 
 
 @dataclass
 class Judged:
-    """One method: what it lost on each fold, how much of the order of all edges it found, and what it chose."""
+    """One method: its loss and its concordance on each fold, its time, and the parameters that it chose."""
 
     losses: list[float] = field(default_factory=list)
     concordance: list[float] = field(default_factory=list)
@@ -59,12 +59,12 @@ class Folds:
     Attributes
     ----------
     table, data, protocol : str
-        As of the rows.
+        The same as in the rows.
     reference : str or None
-        Method that the others are compared with, fold by fold.
+        Method with which the others are compared, fold by fold.
     across : bool
-        Tell the concordance index over all edges of a test graph as well, which compares objects of different
-        conditioning nodes too.
+        Whether to report the concordance index over all edges of a test graph too. It also compares objects of
+        different conditioning nodes.
     """
 
     run: Run
@@ -78,17 +78,17 @@ class Folds:
     def judge(
         self, method: str, fit: Callable[[RelationGraph], Any], train: RelationGraph, test: RelationGraph
     ) -> np.ndarray:
-        """Fit, score the test graph, note the loss on its pairs of different nodes; return the scores."""
+        """Fit, score the test graph and keep the loss on its pairs of different nodes. Returns the scores."""
         self.run.step(f"{self.data}: {method}")
         judged = self.methods.setdefault(method, Judged())
         with clock() as seconds, warnings.catch_warnings():
-            # Said in the row: how often λ is at an end of the grid.
+            # The row says how often λ is at an end of the grid.
             warnings.filterwarnings("ignore", "the best λ", UserWarning)
             ranker = fit(train)
             scores = ranker.predict(test)
         truth = test.to_dense()
         if not test.is_two_domain:
-            # All others are ranked: that a node is like itself is no finding.
+            # A node is not ranked for itself: that it is like itself is no finding.
             truth = truth.astype(float)
             np.fill_diagonal(truth, np.nan)
         judged.losses.append(rank_loss(truth, scores))
@@ -107,7 +107,7 @@ class Folds:
         held_out: Iterator[tuple[RelationGraph, RelationGraph]],
         relation: str = "ordinary",
     ) -> None:
-        """Judge each library of trees that is installed, tuned on the first holdout for its time."""
+        """Judge each library of trees that is installed, tuned on the first holdout to save time."""
         first = [next(held_out)]
         for library in filter(trees.is_installed, trees.LIBRARIES):
             self.judge(
@@ -120,7 +120,7 @@ class Folds:
             )
 
     def rows(self, paper: dict[str, float] | None = None, kind: type[Row] = Row) -> Iterator[Row]:
-        """A row for each method: mean over folds, standard error, and what was chosen."""
+        """A row for each method: mean over folds, standard error, and chosen parameters."""
         for method, judged in self.methods.items():
             measured, error = mean_and_error(judged.losses)
             yield kind(
@@ -155,13 +155,13 @@ class Folds:
 
 
 def leading(K: np.ndarray, n: int = TREE_COORDINATES) -> np.ndarray:
-    """The n leading coordinates of a kernel, those of negative eigenvalues zero."""
+    """The n leading coordinates of a kernel; coordinates of negative eigenvalues are zero."""
     sigma, Q = np.linalg.eigh(K)
     return Q[:, -n:] * np.sqrt(np.maximum(sigma[-n:], 0))
 
 
 def choices(ranker: Any) -> dict[str, Any]:
-    """What a fitted ranker has chosen, by its short name; the last of two attributes of a name does not count."""
+    """Parameters that a fitted ranker has chosen, by short name; of two attributes with one name the first counts."""
     found: dict[str, Any] = {}
     for attribute, name in CHOICES.items():
         value = getattr(ranker, attribute, None)
@@ -169,14 +169,14 @@ def choices(ranker: Any) -> dict[str, Any]:
             continue
         found.setdefault(name, value)
     if hasattr(ranker, "best_params_"):
-        told = {name: value for name, value in ranker.best_params_.items() if name in ("kernel", "compared")}
+        shown = {name: value for name, value in ranker.best_params_.items() if name in ("kernel", "compared")}
         weighted = ", feature weights" if "feature_weights" in ranker.best_params_ else ""
-        found[""] = f"{ranker.best_params_['preprocessing']} features, {told}{weighted}"
+        found[""] = f"{ranker.best_params_['preprocessing']} features, {shown}{weighted}"
     return found
 
 
 def summary(chosen: list[dict[str, Any]]) -> str:
-    """The median of each number that was chosen and its range; of words the most frequent."""
+    """The median and the range of each chosen number; for words the most frequent one."""
     parts = []
     for name in chosen[0]:
         values = [one[name] for one in chosen]

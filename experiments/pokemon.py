@@ -1,4 +1,4 @@
-"""Pokémon battles: contests between Pokémon that were in no training battle."""
+"""Pokémon battles, between Pokémon that were in no training battle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEARCH = "similarity search"
 KERNELS = {"RBF": ("rbf", "raw"), "Laplacian on quantiles": ("laplacian", "quantile")}
 ALPHAS = tuple(10.0**power for power in range(-2, 4))
 N_FOLDS, N_HOLDOUTS, N_TREE_HOLDOUTS, HELD_OUT = 5, 3, 2, 0.25
-# More than for the other tables: this is the comparison that trees won before features could be compared.
+# More than in the other tables: trees won this comparison before rankers had compared features.
 GRID = trees.Grid(leaves=(15, 31), counts=(100, 200, 400, 800), learning_rate=0.05, max_pairs=100_000)
 
 
@@ -26,24 +26,24 @@ GRID = trees.Grid(leaves=(15, 31), counts=(100, 200, 400, 800), learning_rate=0.
     "Pokémon battles",
     differences=(
         "Not in the paper. Outcomes were simulated by the makers of the data set.",
-        "Every method sees the training graph of a fold only and chooses its parameters on held-out nodes of it, each "
-        "in its own way.",
+        "Every method sees only the training graph of a fold and chooses its parameters on held-out nodes of that "
+        "graph, each method in its own way.",
         "`SimilaritySearch` reserves a quarter of the training nodes for its final check, holds out a third of the "
         "rest three times, and trains candidates on at most 300 nodes while searching. It starts from the RBF kernel "
-        "and finds preparation of the features, kernel, constant, compared features and feature weights by itself; the "
-        "plain kernels go the same way, but choose λ, width and a constant only.",
+        "and finds preparation of the features, kernel, constant, compared features and feature weights by itself. The "
+        "plain kernels use the same search, but choose only λ, width and a constant.",
         f"Logistic: λ, on {N_HOLDOUTS} holdouts of a quarter.",
         "Trees: both nodes' features, products, absolute and signed differences; half the difference of a pair's "
         f"scores in both directions; two objectives (lambdarank and regression), {len(GRID.leaves)} sizes and "
         f"{len(GRID.counts)} numbers of trees, on {N_TREE_HOLDOUTS} holdouts of a quarter. Cross-entropy was tried in "
-        "an earlier version and is not here. XGBoost is judged on the first fold only, for its time.",
+        "an earlier version and is not used here. To save time XGBoost is judged on the first fold only.",
     ),
     files=("pokemon/pokemon.npz",),
 )
 def pokemon(run: Run) -> Iterator[Row]:
-    """Rank Pokémon by their chance against a given one, both of them in no training battle (setting 4). Mostly the
-    faster one wins, which is a step where both are equally fast: no continuous kernel has one, trees do, and so do
-    compared features.
+    """Rank Pokémon by their chance against a given one. Neither of the two was in a training battle (setting 4). Mostly
+    the faster one wins, so the chance jumps where both are equally fast. A continuous kernel has no such jump; trees
+    and compared features have it.
     """
     battles = datasets.load_pokemon(data_home=run.data)
     fought = np.unique(np.concatenate([battles.first, battles.second]))
@@ -79,7 +79,7 @@ def pokemon(run: Run) -> Iterator[Row]:
 
 
 def search(run: Run, kernel: str, train: RelationGraph, **options: Any) -> SimilaritySearch:
-    """What the search finds on a training graph, told as it finds it."""
+    """The search on a training graph; each step is reported while it runs."""
     ranker = ConditionalRanker("reciprocal", "regression", kernel=kernel)
     if run.quick:
         options = {"n_steps": 2, "max_compared": 1, "n_splits": 2} | options

@@ -1,4 +1,4 @@
-"""Outcomes on the terminal, and as CSV, Markdown and PNG. Nothing in them is typed by hand."""
+"""Outcomes on the terminal, and as CSV, Markdown and PNG. No number in them is typed by hand."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ STORED = (
     *("seconds", "seed", "protocol", "note"),
 )
 STYLES = {"same": "green", "better": "bold green", "worse": "bold red", "": ""}
-QUICK = "A quick run at tiny sizes: it shows that the experiment works, its figures mean nothing."
+QUICK = "This is a quick run at tiny sizes. It shows that the experiment works; its numbers mean nothing."
 UNFINISHED = "This run has not ended: rows and pictures are missing."
 VERDICTS = (
-    "Verdict: *same* is within two standard errors (of the difference) of the paper's number, *better* below and "
-    "*worse* above; the note says why. Lower is better throughout; time is that of the whole row, "
-    "its choice of parameters included."
+    "Verdict: *same* means within two standard errors (of the difference) of the paper's number, *better* below and "
+    "*worse* above; the note says why. Lower is always better. The time is for the whole row, including the choice of "
+    "parameters."
 )
 
 
 def show(outcome: Outcome, console: Console) -> None:
-    """Print the tables, without the columns that say the same everywhere."""
+    """Print the tables without the columns of seed and protocol; the protocols are printed below."""
     for title, rows in tables_of(outcome.rows).items():
         table = Table(title=f"{outcome.experiment.name}: {title}", title_justify="left", expand=False)
         shown = [c for c in COLUMNS if c not in ("seed", "protocol") and any(cells_of(row)[c] for row in rows)]
@@ -70,7 +70,7 @@ def write(outcome: Outcome, folder: Path) -> None:
 
 
 def save_png(figure: Figure, path: Path) -> None:
-    """A picture of at most 256 colours: heat maps in all colours weigh a megabyte."""
+    """Save a picture with at most 256 colours: heat maps with all colours need a megabyte."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", dpi=120)
     Image.open(drawn).convert("RGB").quantize(256).save(path, optimize=True)

@@ -1,4 +1,4 @@
-"""What an experiment gives: rows of tables with the paper's numbers beside ours, and pictures."""
+"""What an experiment yields: rows of tables with the paper's numbers beside ours, and pictures."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ class Row:
     table : str
         Title of the table that the row belongs to.
     data, method, protocol : str
-        What was learned from, by what, and how it was judged.
+        The data, the method, and how it was judged.
     measured, error : float or None
-        Our number and its standard error; None where it was not measured, and ``note`` says why.
+        Our number and its standard error; None if it was not measured, and then ``note`` says why.
     paper : float or None
         The paper's number.
     seconds : float or None
-        Time that the number took, choice of parameters included.
+        Time that the number took, including the choice of parameters.
     seed : int
-        Seed of everything random in it.
+        Seed of everything random.
     note : str
         Chosen parameters, or the reason why it differs from the paper.
     unit : str
         "rank loss"; "s" if the row measures time; "ratio" if it compares two numbers.
     paper_error : float or None
-        Standard error of the paper's number, where it can be told.
+        Standard error of the paper's number, if it is known.
     """
 
     table: str
@@ -54,7 +54,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Ours against the paper's number: "same" within two standard errors of the difference, or else which."""
+        """Our number against the paper's: "same" within two standard errors of the difference, "better" or "worse"."""
         if self.paper is None or self.measured is None:
             return ""
         if abs(self.measured - self.paper) <= 2 * np.hypot(self.error or 0.0, self.paper_error or 0.0):
@@ -75,7 +75,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Run:
-    """How an experiment is asked for.
+    """How an experiment is run.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Run:
     data : Path or None
         Folder of the data sets.
     step : callable
-        Told the name of each step before it starts.
+        Called with the name of each step before it starts.
     """
 
     quick: bool = False
@@ -98,13 +98,13 @@ class Run:
     step: Callable[[str], None] = lambda name: None
 
     def repeat(self, paper: int, quick: int) -> int:
-        """Repetitions asked for, by default the paper's, or a few."""
+        """The repetitions of the request; by default as in the paper, or a few in a quick run."""
         return self.repetitions or (quick if self.quick else paper)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A generator of rows and pictures, what it is about, and how it differs from the paper's."""
+    """A generator of rows and pictures, its description, and how it differs from the paper's experiment."""
 
     name: str
     title: str
@@ -142,7 +142,7 @@ def experiment(title: str, *, differences: tuple[str, ...] = (), files: tuple[st
 
 
 def run_experiment(one: Experiment, run: Run, keep: Callable[[Outcome], None] | None = None) -> Outcome:
-    """Run an experiment to its end; ``keep`` is given what there is after each row, so that a killed run leaves it.
+    """Run an experiment. ``keep`` is called with the outcome so far after each row, so that a killed run leaves it.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def run_experiment(one: Experiment, run: Run, keep: Callable[[Outcome], None] | 
 
 
 def check_files(one: Experiment, folder: Path | None) -> None:
-    """Refuse an experiment whose data are not there."""
+    """Raise if data files of an experiment are missing."""
     missing = [file for file in one.files if folder is None or not (folder / file).is_file()]
     if missing:
         where = "no data folder is given" if folder is None else f"not in {str(folder)!r}"
@@ -176,13 +176,13 @@ def check_files(one: Experiment, folder: Path | None) -> None:
 
 @contextmanager
 def clock() -> Iterator[Callable[[], float]]:
-    """Seconds since the beginning of the block; those of the block once it has ended."""
+    """Seconds since the block began, or of the whole block after its end."""
     start, end = time.perf_counter(), None
     yield lambda: (end or time.perf_counter()) - start
     end = time.perf_counter()
 
 
 def mean_and_error(values: Any) -> tuple[float, float | None]:
-    """Mean of repetitions and its standard error, None of a single one."""
+    """Mean of repetitions and its standard error, which is None for a single one."""
     values = np.asarray(values, dtype=float)
     return float(values.mean()), float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else None

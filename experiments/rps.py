@@ -20,8 +20,8 @@ from .results import Picture, Row, Run, clock, experiment, mean_and_error
 ALPHA = 2.0**-30
 EXPONENTS = range(-30, 11, 2)
 CURVE_SVM = 20
-# Largest C · (mean squared length of a difference vector): beyond it liblinear's descent on the plain hinge takes ever
-# longer, while the test loss does not depend on C any more.
+# Largest C · (mean squared length of a difference vector). Above it liblinear's descent on the plain hinge becomes very
+# slow, and the test loss no longer depends on C.
 HARD = 2.0**5
 METHODS = {
     "c.reg": ("ordinary", "regression"),
@@ -44,16 +44,18 @@ TABLE = "Table 1: rank loss on new players, λ = 2⁻³⁰"
     "Rock-paper-scissors",
     differences=(
         "The paper's generator is not public. Ours follows its description; one factor is calibrated on the paper's "
-        "c.reg numbers (see `condrank.datasets.make_rock_paper_scissors`), so these rows say that one generator fits "
+        "c.reg numbers (see `condrank.datasets.make_rock_paper_scissors`), so these rows show that one generator fits "
         "all 18 numbers, not that the draws are the same.",
-        "The paper's means are of 100 draws as well, so they are taken to have the standard error that ours have: "
-        "the verdict is by that of the difference, 1.4 times ours. The note has the distance in ours alone.",
-        "A tie gives two edges with label 0; the paper speaks of winners and losers only.",
+        "The paper's means are over 100 draws too, so we assume that they have the same standard error as ours. The "
+        "verdict uses the standard error of the difference, 1.4 times ours. The note has the distance in units of "
+        "ours.",
+        "A tie gives two edges with label 0; the paper mentions only winners and losers.",
         "c.reg and c.reg (r) agree exactly here: the games are in the data in both directions, so the minimiser over "
-        "all functions is reciprocal already. The paper's two numbers differ by less than their noise.",
+        "all functions is already reciprocal. The paper's two numbers differ by less than their noise.",
         "RankSVM is liblinear's plain hinge on difference vectors, C = 1/(2 λ pairs) as in λ‖h‖² + mean hinge. C is "
-        "bounded where its descent becomes slow, which is where the test loss no longer depends on C; on most draws it "
-        f"still ends at its limit of 10,000 iterations. Its curves are means of the first {CURVE_SVM} draws.",
+        "limited to values where the descent is not too slow; above them the test loss no longer depends on C. On most "
+        "draws the descent still stops at its limit of 10,000 iterations. Its curves are means of the first "
+        f"{CURVE_SVM} draws.",
         "The logistic model is not in the paper; on w100 games are almost certain, and λ = 2⁻³⁰ lets it overfit them.",
     ),
 )
@@ -89,7 +91,7 @@ def rps(run: Run) -> Iterator[Row | Picture]:
 
 
 def rank_loss(relation: str, loss: str, alpha: float, train: RelationGraph, test: RelationGraph) -> float:
-    """Rank loss on the test players of a model of the training games."""
+    """Rank loss on the test players of a model fitted to the training games."""
     if loss != "hinge":
         return 1 - ConditionalRanker(relation, loss, alpha).fit(train).score(test)
     X = train.nodes.rows
@@ -116,14 +118,14 @@ def panels_of(w: int, exponents: range, over_alpha: dict[str, list[Any]]) -> lis
 
 
 def caption(panels: list[Panel]) -> str:
-    """Where each curve is lowest, in words."""
+    """The lowest point of each curve, as text."""
     best = []
     for panel in panels:
         lowest = {name: (min(y), x[int(np.argmin(y))]) for name, (x, y) in panel.series.items()}
-        told = [f"{name} {loss:.4g} at 2^{np.log2(alpha):.0f}" for name, (loss, alpha) in lowest.items()]
-        best.append(f"{panel.title}: {', '.join(told)}")
+        points = [f"{name} {loss:.4g} at 2^{np.log2(alpha):.0f}" for name, (loss, alpha) in lowest.items()]
+        best.append(f"{panel.title}: {', '.join(points)}")
     return (
-        "Test rank loss against λ. In the paper's figure every method is flat for small λ and rises beyond some point "
-        "on w1 and w10, while RankSVM on w100 is as good as the others in a narrow range of λ only. "
+        "Test rank loss against λ. In the paper's figure every method is flat for small λ and rises above some λ "
+        "on w1 and w10, while RankSVM on w100 is as good as the others only in a narrow range of λ. "
         f"Lowest points here: {'; '.join(best)}."
     )

@@ -22,22 +22,22 @@ from .results import Picture, Row, Run, experiment
 Fit = Callable[[RelationGraph], Any]
 ITERATIONS = 200
 LIMIT = 10.0
-ABSENT = "rlscore is not importable here"
-# What rankers and baselines say of a fit that is too large for the memory.
+ABSENT = "rlscore cannot be imported here"
+# What rankers and baselines say if a fit needs too much memory.
 REFUSED = "needs about"
 
 
 @experiment(
     "Runtime",
     differences=(
-        "The newsgroup documents stand for the Reuters sample that the paper's text speaks of (its figure says "
+        "The newsgroup documents replace the Reuters sample that the paper's text mentions (its figure says "
         "20-Newsgroups).",
         "Kernel RankRLS is `ExplicitRankRLS` with a kernel between edges, RankSVM is liblinear on explicit products "
         "(of the kernel's exact coordinates for the kernel figures; λ = 1 as C = 1/2, at most 100,000 pairs), the "
-        "iterative method is `early_stopping` with 200 BiCGSTAB iterations watched on 20 nodes. Peers' solvers of the "
-        "paper (SVMlight, SVMrank, RLScore) are not used; RLScore's KronRLS is, where it is importable.",
-        f"A method is not run on larger sizes once a fit took more than {LIMIT:.0f} s, or was refused for its memory.",
-        "The floor is LAPACK's eigendecomposition of the kernel matrix and two products with it, nothing else.",
+        "iterative method is `early_stopping` with 200 BiCGSTAB iterations watched on 20 nodes. The other solvers of "
+        "the paper (SVMlight, SVMrank, RLScore) are not used, except RLScore's KronRLS if it can be imported.",
+        f"A method is not run on larger sizes after a fit took more than {LIMIT:.0f} s or needed too much memory.",
+        "The floor is only LAPACK's eigendecomposition of the kernel matrix and two products with it.",
     ),
     files=("20newsgroups/counts_csr.npz", "20newsgroups/labels.npz", "usps/usps.npz"),
 )
@@ -59,7 +59,7 @@ def runtime(run: Run) -> Iterator[Row | Picture]:
 
 
 CAPTION = (
-    "Seconds of a fit. The paper's figure, as its text tells: on complete graphs RankRLS and RankSVM on edges do not "
+    "Seconds of a fit. The paper's text says about its figure: on complete graphs RankRLS and RankSVM on edges do not "
     "scale beyond tens of nodes, closed form and early stopping reach thousands, the closed form an order of magnitude "
     "faster; on very sparse graphs RankSVM is the fastest, beyond 32,000 edges only early stopping is feasible; with "
     "explicit products the linear solvers are competitive up to about 10 features."
@@ -145,7 +145,9 @@ def against_features(run: Run, digits: Any) -> tuple[list[Row], Panel]:
 
 
 LINEAR = ("closed form", "early stopping, 200 iterations", "RankRLS on edges, products", "RankSVM on edges")
-PROTOCOL = "least of two fits where one takes less than a second, otherwise of one; λ = 1, ranking loss, linear kernel"
+PROTOCOL = (
+    "the faster of two fits if one takes less than a second, otherwise one fit; λ = 1, ranking loss, linear kernel"
+)
 
 
 def measure(run: Run, title: str, x: str, graphs: dict[int, RelationGraph], fits: dict[str, Fit]) -> Any:
@@ -173,7 +175,7 @@ def measure(run: Run, title: str, x: str, graphs: dict[int, RelationGraph], fits
 
 
 def seconds_of(fit: Fit, graph: RelationGraph) -> float:
-    """Seconds of a fit: the second one too where the first was short, for compiled loops and caches."""
+    """Seconds of a fit. If the first fit is short, the better of two counts, because of compiled loops and caches."""
     best = np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

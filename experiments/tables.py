@@ -1,4 +1,4 @@
-"""Tables for people: Markdown, and the machine they were made on."""
+"""Tables in Markdown, and a description of the machine that made them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]], right:
 
 
 def in_seconds(value: float) -> str:
-    """A time for people."""
+    """A time with three digits and its unit."""
     return f"{value:.3g} s" if value >= 1 else f"{1e3 * value:.3g} ms" if value >= 1e-3 else f"{1e6 * value:.3g} µs"
 
 

@@ -48,7 +48,7 @@ class Compared:
         "most 4, and at most 2 if no entry of the edge kernel is negative; constructed kernels come close to both.",
         "What does hold: centring is a projection, so neither the trace nor any eigenvalue grows, and the effective "
         "dimension does not grow either.",
-        "The paper has no numbers for these quantities. The kernels are those of the other experiments, on at most "
+        "The paper has no numbers for these quantities. The kernels come from the other experiments, with at most "
         f"{MAX_NODES:,} nodes drawn at random. Kernels of drugs and targets that are not positive semi-definite are "
         "clipped. A data set that is not in the data folder is left out, and a row says so.",
         "λ is given as a share of μ₁, the largest eigenvalue of the ordinary edge kernel without centring.",
@@ -58,7 +58,7 @@ def theory(run: Run) -> Iterator[Row | Picture]:
     """The ranking loss is regression with the block-centred edge kernel: the mean of each conditioning node's edges is
     subtracted. The paper's error bounds grow with the size of the edge kernel. Here are three measures of that size,
     for ranking divided by regression: a ratio below 1 means that the edge kernel of ranking is smaller. κ is the
-    largest diagonal entry, and the one that the paper's bound uses. The effective dimension, Σ μ/(μ + λ) over the
+    largest diagonal entry; the paper's bound uses it. The effective dimension, Σ μ/(μ + λ) over the
     eigenvalues μ, is about the number of free parameters of a fit.
     """
     compared: list[Compared] = []

@@ -1,4 +1,4 @@
-"""Gradient-boosted trees on features of pairs, peers in the tables: LightGBM and XGBoost, tuned on held-out graphs."""
+"""Gradient-boosted trees on features of pairs, for comparison: LightGBM and XGBoost, tuned on held-out graphs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from condrank.rankers.checks import as_graph
 LIBRARIES = {"LightGBM": "lightgbm", "XGBoost": "xgboost"}
 OBJECTIVES = ("lambdarank", "regression")
 RELATIONS = ("ordinary", "symmetric", "reciprocal")
-# Objects that a conditioning node is given when a complete graph is too large for all of its pairs.
+# Number of objects for each conditioning node if a complete graph has too many pairs.
 LIST = 100
-# Pairs whose features are held at a time when scoring.
+# Number of pairs whose features are in memory at a time while scoring.
 BLOCK = 200_000
 
 
@@ -30,22 +30,22 @@ def is_installed(library: str) -> bool:
 
 
 class TreeRanker(Ranker):
-    """Boosted trees on features of pairs (v, v'): both nodes' features, their products and absolute differences.
+    """Boosted trees on features of pairs (v, v'): the features of both nodes, their products and absolute differences.
 
     Parameters
     ----------
     library : {"LightGBM", "XGBoost"}
-        Which library, imported when fitted.
+        The library; it is imported by ``fit``.
     objective : {"lambdarank", "regression"}
         Order the objects of each conditioning node, or predict the values.
     relation : {"ordinary", "symmetric", "reciprocal"}
-        "symmetric" adds the cosine similarity of the nodes, "reciprocal" their signed difference, and takes half the
-        difference of a pair's scores in both directions. Two domains have both nodes' features alone.
+        "symmetric" adds the cosine similarity of the nodes. "reciprocal" adds their signed difference, and its score is
+        half the difference of the scores of both directions. For two domains only the features of both nodes are used.
     n_trees, n_leaves, learning_rate
-        Of the trees. A fitted ranker may be given a smaller ``n_trees``, to score by its first trees only.
+        Parameters of the trees. After the fit a smaller ``n_trees`` may be set, to score with the first trees.
     max_pairs : int
-        About the most pairs to learn from. Of a larger complete graph, lists of 100 objects for random nodes; of
-        other graphs a uniform sample of the edges.
+        Approximate largest number of pairs to learn from. From a larger complete graph, lists of 100 objects for random
+        nodes are used; from other graphs a uniform sample of the edges.
     random_state : int
         Seed of the sample and of the library.
     """
@@ -94,7 +94,7 @@ class TreeRanker(Ranker):
             "random_state": self.random_state,
         }
         if self.library == "LightGBM":
-            # 0 is OpenMP's own number of threads; by default LightGBM takes every core whatever the environment says.
+            # 0 is OpenMP's number of threads; by default LightGBM uses every core and ignores the environment.
             shared |= {"num_leaves": self.n_leaves, "verbose": -1, "n_jobs": 0}
             if self.objective == "regression":
                 return module.LGBMRegressor(**shared).fit(features, values)
@@ -108,7 +108,7 @@ class TreeRanker(Ranker):
         return module.XGBRanker(objective="rank:ndcg", ndcg_exp_gain=False, **shared).fit(features, levels, group=sizes)
 
     def score_pairs(self, features: np.ndarray) -> np.ndarray:
-        """Scores of pairs by the first ``n_trees`` trees."""
+        """Scores of pairs from the first ``n_trees`` trees."""
         if self.library == "LightGBM":
             return self._trees.booster_.predict(features, num_iteration=self.n_trees)
         return self._trees.predict(features, iteration_range=(0, self.n_trees))
@@ -154,7 +154,7 @@ def pair_features(relation: str, a: np.ndarray, b: np.ndarray, two_domains: bool
 def sample(graph: RelationGraph, max_pairs: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray, Any, np.ndarray]]:
     """Parts of a graph: features of conditioning nodes and of objects, (rows, columns) of pairs, and their values.
 
-    Never more than a part is made dense of a complete graph with more than ``max_pairs`` pairs.
+    If a complete graph has more than ``max_pairs`` pairs, only one part of it is dense at a time.
     """
     rng = np.random.default_rng(seed)
     if graph.is_complete and not graph.is_two_domain and graph.n_edges > max_pairs:
@@ -178,7 +178,7 @@ def pairs_of(graph: RelationGraph) -> tuple[np.ndarray, np.ndarray, tuple[np.nda
 
 
 def relevance_levels(values: np.ndarray, most: int = 31) -> np.ndarray:
-    """Whole numbers from 0 in the order of the values, as lambdarank takes them; quantiles where there are too many."""
+    """Whole numbers from 0 in the order of the values, for lambdarank; quantiles if there are too many values."""
     distinct, level = np.unique(values, return_inverse=True)
     if len(distinct) <= most:
         return level
@@ -192,7 +192,7 @@ def dense(X: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried for trees: numbers of leaves and of trees, for each objective, and from how many pairs."""
+    """What is tried for trees: numbers of leaves and of trees for each objective, and the number of training pairs."""
 
     leaves: tuple[int, ...] = (7, 31)
     counts: tuple[int, ...] = (30, 100, 300)
@@ -211,10 +211,10 @@ def tune(
     seed: int = 0,
     grid: Grid | None = None,
 ) -> TreeRanker:
-    """The best of two objectives and the grid's sizes and numbers of trees on held-out graphs, fitted to ``train``.
+    """Trees with the objective, size and number of trees that are best on held-out graphs, fitted to ``train``.
 
-    By default twelve candidates. Other methods may choose among more, or fewer: those with a prior among all pairs of λ
-    and τ. The experiments tell.
+    By default there are twelve candidates. Other methods may have more or fewer candidates: methods with a prior have
+    all pairs of λ and τ. The pages of the experiments say how many.
     """
     grid = Grid() if grid is None else grid
     losses: dict[tuple[str, int, int], float] = {}

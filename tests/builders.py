@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import rbf_kernel
 
 from condrank import ConditionalRanker, ObjectIndex, RelationGraph, TableRanker
 
@@ -33,6 +34,13 @@ SIXTY_NODES = _SIXTY.normal(size=(60, 4))
 SIXTY_CLASSES = np.arange(60) % 3
 SIXTY_NAMES = np.array([f"n{i}" for i in range(60)])
 FIVE_QUERIES = _SIXTY.normal(size=(5, 4))
+
+# More features than nodes, and fewer, with new nodes of either.
+_SHAPES = np.random.default_rng(0)
+WIDE, TALL, NEW_WIDE, NEW_TALL = (_SHAPES.normal(size=shape) for shape in ((6, 9), (9, 3), (4, 9), (4, 3)))
+
+# Values of α to search over.
+ALPHAS = {"alpha": [0.01, 1.0, 100.0]}
 
 
 def with_entry(M: np.ndarray, row: int, col: int, value: float) -> np.ndarray:
@@ -74,3 +82,31 @@ def peak_mib(job: Callable[[], object]) -> float:
         return tracemalloc.get_traced_memory()[1] / 2**20
     finally:
         tracemalloc.stop()
+
+
+def noisy_graph(form: str = "features", n: int = 40) -> RelationGraph:
+    """A bilinear relation with noise, between nodes given in one of several forms."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4))
+    Y = X @ rng.standard_normal((4, 4)) @ X.T + rng.normal(0, 2, (n, n))
+    if form == "kernel":
+        return RelationGraph(rbf_kernel(X), Y)
+    if form == "holes":
+        Y[rng.random((n, n)) < 0.4] = np.nan
+    if form == "classes":
+        return RelationGraph.from_classes(X, np.argmax(X, axis=1))
+    return RelationGraph(X, Y)
+
+
+def ranker_for(form: str) -> ConditionalRanker:
+    """A ranker for the graph of that form."""
+    return ConditionalRanker(kernel="precomputed" if form == "kernel" else "linear")
+
+
+def mean_scores(ranker: ConditionalRanker, graph: RelationGraph, folds: Any) -> list[Any]:
+    """Mean score of each α over the folds, by plain loops."""
+    means = []
+    for alpha in ALPHAS["alpha"]:
+        params: dict[str, Any] = {**ranker.get_params(), "alpha": alpha}
+        means.append(np.mean([ConditionalRanker(**params).fit(graph[a]).score(graph[b]) for a, b in folds]))
+    return means

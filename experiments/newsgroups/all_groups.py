@@ -1,4 +1,4 @@
-"""All twenty newsgroups: 18,846 documents, 355 million edges, none of them held."""
+"""All twenty newsgroups: 18,846 documents and 355 million edges, which are never stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COORDINATES = 500
 
 
 def all_groups(run: Run) -> Iterator[Row]:
-    """Half of the newsgroups for training, the others for testing, and the other way round; then a fit of all."""
+    """Half of the newsgroups for training and the others for testing, in both directions; then a fit to all."""
     everything = documents.load(run, "all")
     n_coordinates = 8 if run.quick else COORDINATES
     for place, (train, test) in enumerate(documents.halves(everything, run.seed).indices(everything.graph)):

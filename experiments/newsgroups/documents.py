@@ -1,4 +1,4 @@
-"""Documents in the forms that the experiments take: counts, tf-idf, low-rank coordinates."""
+"""Documents in the forms that the experiments use: counts, tf-idf, low-rank coordinates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..results import Run
 
 
 def load(run: Run, groups: Any) -> Any:
-    """Documents of some newsgroups; of a quick run only a few of each."""
+    """Documents of some newsgroups; in a quick run only a few of each newsgroup."""
     bunch = datasets.load_newsgroups(groups, data_home=run.data)
     if run.quick:
         labels = bunch.labels
@@ -28,7 +28,7 @@ def load(run: Run, groups: Any) -> Any:
 
 
 def tf_idf() -> Any:
-    """Logarithmic term frequency times inverse document frequency, unit length; weights are those of the training."""
+    """Logarithmic term frequency times inverse document frequency, unit length; weights come from the training."""
     return TfidfTransformer(sublinear_tf=True)
 
 
@@ -44,7 +44,7 @@ def graphs(form: Any, train: Any, test: Any) -> tuple[RelationGraph, RelationGra
 
 
 def halves(documents: Any, seed: int, n_repeats: int = 1) -> SettingSplit:
-    """Half of the newsgroups held out, then the other half, both topics in each."""
+    """Half of the newsgroups held out, then the other half; each half has both topics."""
     topics, groups = documents.levels.T
     return SettingSplit(setting=4, n_splits=2, n_repeats=n_repeats, groups=groups, stratify=topics, random_state=seed)
 

@@ -70,14 +70,14 @@ def early_stopping(run: Run) -> Iterator[Row | Picture]:
 
 
 PAPER = (
-    "Test rank loss after each iteration. The paper's figure, as its text tells: ranking clearly below regression; "
-    "symmetry helps, most of all the ranking loss; curves fall unevenly, with sharp rises on some iterations; and they "
-    "flatten out within 200 iterations."
+    "Test rank loss after each iteration. The paper's text says about its figure: ranking is clearly below regression; "
+    "symmetry helps, most of all for the ranking loss; curves fall unevenly, with sharp rises on some iterations; and "
+    "they flatten out within 200 iterations."
 )
 
 
 def in_words(history: dict[str, list[float]]) -> str:
-    """Whether our curves have the paper's shape, read from their lowest points and ends."""
+    """Whether our curves have the shape of the paper's, from their lowest points and their ends, as text."""
     lowest = {name: min(losses) for name, losses in history.items()}
     ranking = all(lowest[f"c.rank{kind}"] < lowest[f"c.reg{kind}"] for kind in ("", ", symmetric"))
     gains = {loss: lowest[loss] - lowest[f"{loss}, symmetric"] for loss in ("c.reg", "c.rank")}

@@ -1,4 +1,4 @@
-"""Table 2: train on some newsgroups, rank documents of others. First as in the paper, then beyond it."""
+"""Table 2: train on some newsgroups, rank documents of others. First as in the paper, then with more methods."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def beyond(run: Run) -> Iterator[Row]:
         yield row(run, BEYOND, data, "cosine similarity of tf-idf (unsupervised)", SimilarityRanker("linear"), *graphs)
         for relation in ("ordinary", "symmetric"):
             for method, loss in LOSS.items():
-                # The prior is symmetric; beside an ordinary relation it says much the same.
+                # The prior is symmetric; with an ordinary relation it gives nearly the same result.
                 for prior in (None, "similarity") if relation == "symmetric" else (None,):
                     name = f"{method}, tf-idf, {relation}" + (", similarity prior" if prior else "")
                     run.step(f"{data}: {name}")
@@ -72,12 +72,12 @@ def alphas(run: Run) -> np.ndarray:
 
 
 def counts_alphas(run: Run) -> np.ndarray:
-    """The λ to try on word counts, whose kernel values are in the thousands."""
+    """The λ to try on word counts, whose kernel has values in the thousands."""
     return 2.0 ** np.arange(12, 41, 14 if run.quick else 2)
 
 
 def chosen(alphas: np.ndarray, cv: Any, **settings: Any) -> ConditionalRankerCV:
-    """A ranker that chooses λ, and τ where there is a prior, with training newsgroups held out."""
+    """A ranker that chooses λ, and τ if there is a prior, with training newsgroups held out."""
     weights = PRIOR_WEIGHTS if settings.get("prior") else None
     return ConditionalRankerCV(alphas=alphas, cv=cv, prior_weights=weights, **settings)
 
@@ -93,7 +93,7 @@ def row(
     paper: float | None = None,
     note: str = "",
 ) -> Row:
-    """Fit, judge on all pairs of the test documents, and on parts of them for an error."""
+    """Fit, judge on all pairs of the test documents, and on parts of them for the standard error."""
     with clock() as seconds, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the best λ")  # the note says so
         measured = 1 - ranker.fit(train).score(test)
@@ -105,7 +105,7 @@ def row(
 
 
 def chosen_parameters(ranker: Any) -> str:
-    """λ and τ in words, and whether one is at an end of what was tried."""
+    """λ and τ as text, and whether one is at an end of the tried values."""
     last = " (the last one tried)"
     text = f"λ = 2^{np.log2(ranker.alpha_):.0f}" + last * (ranker.alpha_ in (ranker.alphas_[0], ranker.alphas_[-1]))
     if ranker.prior:
@@ -122,7 +122,7 @@ def part_losses(run: Run, ranker: Any, test: RelationGraph) -> list[float]:
 
 
 def tree_row(run: Run, data: str, library: str, train: RelationGraph, test: RelationGraph, cv: list, note: str) -> Row:
-    """A row of trees, or one that says that they are not installed."""
+    """A row of trees, or a row that says that they are not installed."""
     if not trees.is_installed(library):
         return Row(BEYOND, data, library, None, seed=run.seed, note=f"{library} is not installed")
     with clock() as seconds:
@@ -131,5 +131,5 @@ def tree_row(run: Run, data: str, library: str, train: RelationGraph, test: Rela
         ranker = trees.tune(library, train, held_out, "symmetric", run.seed, grid)
         measured, error = mean_and_error(part_losses(run, ranker, test))
     protocol = f"{len(train):,} training and {len(test):,} test documents of other groups; setting 4"
-    told = f"{ranker.objective}, {ranker.n_trees} trees of {ranker.n_leaves} leaves; {note}"
-    return Row(BEYOND, data, f"{library} on pairs", measured, error, None, seconds(), run.seed, protocol, told)
+    note = f"{ranker.objective}, {ranker.n_trees} trees of {ranker.n_leaves} leaves; {note}"
+    return Row(BEYOND, data, f"{library} on pairs", measured, error, None, seconds(), run.seed, protocol, note)

@@ -14,6 +14,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from condrank.base import blocks as _blocks
+from condrank.base.blocks import row_blocks
 
 BLOCKS = [slice(k, k + 1) for k in range(6)]
 
@@ -102,7 +103,7 @@ def test_a_forked_process_starts_threads_of_its_own():
     assert child.exitcode == 0
 
 
-def test_threads_of_a_caller_that_outlives_the_main_thread():
+def test_a_caller_that_outlives_the_main_thread_gets_its_threads():
     script = """
 import threading, time
 from condrank.base import blocks as _blocks
@@ -119,8 +120,29 @@ threading.Thread(target=job).start()
 
 
 @pytest.mark.parametrize(("most", "expected"), [("", 8), ("3", 3), ("64", 8), ("0", 8), ("2,2", 8)])
-def test_processors(most, expected, monkeypatch):
+def test_the_number_of_processors_follows_the_environment(most, expected, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setenv("OMP_NUM_THREADS", most)
     monkeypatch.setattr(_blocks, "cpu_count", lambda: 8)
     assert _blocks.n_processors.__wrapped__() == expected
+
+
+def test_row_blocks_cover_all_rows_once():
+    for n_rows in (0, 1, 5, 100):
+        for row_size in (0, 1, 7, 1000):
+            for budget in (1, 10, 64):
+                covered = [i for block in row_blocks(n_rows, row_size, budget) for i in range(n_rows)[block]]
+                assert covered == list(range(n_rows))
+                sizes = [block.stop - block.start for block in row_blocks(n_rows, row_size, budget)]
+                assert all(size == 1 or size * row_size <= budget for size in sizes)
+
+
+@pytest.mark.parametrize("shape", [(300, 517), (1, 1), (0, 4), (256, 3)])
+def test_matrices_become_contiguous_by_rows(shape):
+    A = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    assert _blocks.by_rows(A) is A
+    for other in (A.T, A[::2, ::-1]):
+        turned = _blocks.by_rows(other)
+        assert turned.flags.c_contiguous
+        assert turned.dtype == A.dtype
+        np.testing.assert_array_equal(turned, other)

@@ -59,9 +59,9 @@ def tables(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("message", "typed"),
     [
-        ("leave the column out by drop=", "leave the column out by --drop"),
+        ("leave the column out with drop=", "leave the column out with --drop"),
         ("by drop=['hand', 'a b']", "by --drop hand --drop 'a b'"),
-        ("winner='Winer' is no column of games.csv", "--winner Winer is no column of games.csv"),
+        ("winner='Winer' is not a column of games.csv", "--winner Winer is not a column of games.csv"),
         ("p2 (read as loser=): no", "p2 (read as --loser): no"),
         ("use wins=('won', 'lost'), or", "use --wins won lost, or"),
         ("mirror=None will do.", "--mirror none will do."),
@@ -69,7 +69,7 @@ def tables(tmp_path, monkeypatch):
         ("say so with RelationGraph(..., probabilities=True)", "say so with --probabilities"),
         ("by categorical=, text= or drop=", "by categorical=, --text or --drop"),
         ("needs kernel='precomputed', not kernel='rbf'", "needs --kernel-matrix, not --kernel rbf"),
-        ("winner and loser must both be told", "--winner and --loser must both be told"),
+        ("winner and loser must both be given", "--winner and --loser must both be given"),
         ("object_id needs objects", "--object-id needs objects"),
         ("value and wins must not", "value and wins must not"),  # not all of them are options here
         ("id=3/games.csv: got 'id=', \"drop=\"", "id=3/games.csv: got 'id=', \"drop=\""),
@@ -86,8 +86,8 @@ def test_arguments_are_shown_as_they_are_typed(message, typed):
 def test_errors_name_options():
     Path("gaps.csv").write_text("id,speed,hand\n" + "".join(f"{name},,left\n" for name in NAMES))
     said = run("fit", "--nodes", "gaps.csv", "--edges", "games.csv", "-o", "m", code=1).stderr
-    assert said.endswith("(12 in all); fill it in, or leave the column out by --drop\n")
-    assert "--winner Winer is no column" in run("fit", *FILES, "--winner", "Winer", "-o", "m", code=1).stderr
+    assert said.endswith("(12 in all); fill it in, or leave the column out with --drop\n")
+    assert "--winner Winer is not a column" in run("fit", *FILES, "--winner", "Winer", "-o", "m", code=1).stderr
     assert "--object-id needs objects" in run("fit", *FILES, "--object-id", "id", "-o", "m", code=1).stderr
 
 
@@ -205,9 +205,9 @@ def test_an_id_that_a_kernel_file_has_twice():
 def test_a_kernel_without_ids():
     np.savez("K.npz", kernel=np.eye(12), names=NAMES)
     said = run("fit", "--kernel-matrix", "K.npz", "--edges", "alike.csv", "-o", "m", code=1).stderr
-    assert "no node has the id 'p0'; in all 12 ids in 144 rows are of no node: 'p0', 'p1', 'p2', …" in said
+    assert "no node has the id 'p0'; 12 ids in 144 rows belong to no node: 'p0', 'p1', 'p2', …" in said
     assert (
-        "the kernel has no ids, so that its nodes are 0 to 11; give a table of their ids, in its order, by --nodes"
+        "the kernel has no ids, so its nodes are 0 to 11; pass a table with their ids, in the same order, as --nodes"
         in said
     )
     assert "--objects" not in said

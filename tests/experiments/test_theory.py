@@ -1,19 +1,13 @@
 """The theory of the two losses: each number against the whole edge kernel, and the experiment on small data."""
 
-import importlib
 import json
 
 import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from condrank.cli.reproduce import load_package
 from condrank.datasets import make_rock_paper_scissors
-
-
-def module(name):
-    load_package()
-    return importlib.import_module(f"condrank.experiments.{name}")
+from experiment_modules import module
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def test_every_iteration_is_seen(name):
 
 
 @rankers
-def test_the_fitted_estimator_can_predict(name):
+def test_the_fitted_estimator_of_an_iteration_can_predict(name):
     recorder = Recorder()
     one, graph = make(name, recorder)
     one.fit(graph)
@@ -134,7 +134,7 @@ def test_fitted_estimators_keep_their_iterates(name):
 
 
 @rankers
-def test_returning_true_stops(name):
+def test_a_callback_that_returns_true_stops_the_fit(name):
     recorder = Recorder(stop_at=2)
     one, graph = make(name, recorder)
     with warnings.catch_warnings():
@@ -153,7 +153,7 @@ def test_a_closed_form_has_no_iterations():
     assert recorder.hooks == ["setup", ("begin", "fit", 0), ("end", "fit", 0), "teardown"]
 
 
-def test_several_callbacks_and_a_second_fit():
+def test_several_callbacks_are_called_and_a_second_fit_has_its_own():
     first, second = Recorder(), Recorder(stop_at=3)
     one, graph = make("primal")
     one.set_callbacks(first, second).fit(graph)
@@ -164,7 +164,7 @@ def test_several_callbacks_and_a_second_fit():
 
 
 @rankers
-def test_progress_bar(name, monkeypatch):
+def test_a_progress_bar_changes_no_result(name, monkeypatch):
     buffer = io.StringIO()
     monkeypatch.setattr("rich._console", Console(file=buffer, width=100))
     one, graph = make(name, ProgressBar())
@@ -174,7 +174,7 @@ def test_progress_bar(name, monkeypatch):
     assert "100%" in buffer.getvalue()
 
 
-def test_grid_search(monkeypatch):
+def test_callbacks_change_no_result_of_a_grid_search(monkeypatch):
     grid = {"alpha": [0.05, 50.0]}
     expected = GridSearchCV(make("primal")[0], grid, cv=3, error_score="raise").fit(GRAPH)
     buffer = io.StringIO()
@@ -194,7 +194,7 @@ def test_grid_search(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["primal", "newton"])
-def test_interrupted_fit_holds_the_last_iterate(name):
+def test_an_interrupted_fit_holds_the_last_iterate(name):
     recorder = Recorder(raise_at=3)
     one, graph = make(name, recorder)
     with (
@@ -219,7 +219,7 @@ def test_interrupted_fit_holds_the_last_iterate(name):
 
 @pytest.mark.parametrize("name", ["early stopping", "bicgstab"])
 @pytest.mark.parametrize("at", [3, 7])
-def test_interrupted_early_stopping_holds_the_best_iterate(name, at):
+def test_an_interrupted_early_stopping_holds_the_best_iterate(name, at):
     recorder = Recorder(raise_at=at)
     one, graph = make(name, recorder)
     message = rf"fit interrupted after {at} iterations: the ranker holds the best iterate so far"
@@ -231,7 +231,7 @@ def test_interrupted_early_stopping_holds_the_best_iterate(name, at):
     np.testing.assert_array_equal(one.predict(NEW), recorder.rankers[one.n_iter_ - 1].predict(NEW))
 
 
-def test_interrupted_in_the_middle_of_an_iteration(monkeypatch):
+def test_a_fit_interrupted_within_an_iteration_holds_the_one_before(monkeypatch):
     """As Ctrl-C does: within a product, not in a callback."""
     from condrank.solvers.primal import PrimalSystem
 
@@ -251,7 +251,7 @@ def test_interrupted_in_the_middle_of_an_iteration(monkeypatch):
     np.testing.assert_array_equal(one.predict(NEW), expected.predict(NEW))
 
 
-def test_interrupted_before_the_first_iteration_is_not_fitted(monkeypatch):
+def test_a_fit_interrupted_before_the_first_iteration_is_not_fitted(monkeypatch):
     from sklearn.exceptions import NotFittedError
 
     def interrupted(self, W, alpha):

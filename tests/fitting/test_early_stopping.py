@@ -1,20 +1,12 @@
-"""Early stopping: plain Krylov iterates, the held-out loss, and which iterate is kept."""
+"""Early stopping: the held-out loss, and which iterate is kept."""
 
 import numpy as np
 import pytest
 
-import reference
 from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from condrank.fitting.held_out import HeldOut, hold_out
-from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
-from condrank.objective.losses import get_loss
 from condrank.objective.relations import RELATIONS
-from condrank.observations import Complete, Edges
-from condrank.solvers.closed_form import ClosedForm
-from condrank.solvers.early_stopping import EarlyStopping
-from condrank.solvers.primal import PrimalSystem
-from condrank.solvers.system import Options
 
 LOSSES = ("regression", "ranking")
 METHODS = ("cg", "bicgstab")
@@ -24,103 +16,7 @@ models = pytest.mark.parametrize(("relation", "loss"), [(r, loss) for r in RELAT
 methods = pytest.mark.parametrize("method", METHODS)
 forms = pytest.mark.parametrize("observed", [1.0, 0.6], ids=["complete", "incomplete"])
 
-# The iterates themselves, for λ = 0
-
-N = 7
-RNG = np.random.default_rng(0)
-SMALL, Y_SMALL = RNG.normal(size=(N, 3)), RNG.normal(size=(N, N)) + 1
-HOLES = np.where(RNG.random((N, N)) < 0.6, Y_SMALL, np.nan)
-
-
-def coordinates(kernel):
-    if kernel == "linear":
-        return ExplicitFeatures(NodeKernel("linear"), Nodes(SMALL))
-    return ExactKernel(NodeKernel("rbf", 0.5), Nodes(SMALL))
-
-
-def make_system(relation, loss, kernel, observed):
-    rows = coordinates(kernel)
-    if observed == 1:
-        return ClosedForm(RELATIONS[relation], get_loss(loss), rows, rows, Complete(Y_SMALL))
-    return PrimalSystem(RELATIONS[relation], get_loss(loss), rows, rows, Edges.from_holes(HOLES))
-
-
-def naive_normal_equations(Z, labels, relation, loss):
-    """The matrix and the right-hand side on vec(W): features of an edge are Π[z z'ᵀ], centred for each node."""
-    sources, targets = np.nonzero(~np.isnan(labels))
-    sign, r = reference.SIGNS[relation], Z.shape[1]
-    features = []
-    for i, j in zip(sources, targets, strict=True):
-        outer = np.outer(Z[i], Z[j])
-        features.append(((outer + sign * outer.T) / (2 if sign else 1)).ravel())
-    root = reference.loss_root(sources, np.ones(len(sources)), loss)
-    Phi = root.T @ np.array(features).reshape(-1, r * r)
-    return Phi.T @ Phi, Phi.T @ (root.T @ labels[sources, targets])
-
-
-def naive_cg(M, b, n_steps):
-    x, r, p, iterates = np.zeros_like(b), b, b, []
-    for _ in range(n_steps):
-        step = (r @ r) / (p @ M @ p)
-        x = x + step * p
-        rest = r - step * (M @ p)
-        p = rest + (rest @ rest) / (r @ r) * p
-        r = rest
-        iterates.append(x)
-    return iterates
-
-
-def naive_bicgstab(M, b, n_steps):
-    x, r, p, iterates = np.zeros_like(b), b, b, []
-    for _ in range(n_steps):
-        step = (b @ r) / (b @ M @ p)
-        s = r - step * (M @ p)
-        omega = (s @ M @ s) / (s @ M @ M @ s)
-        x = x + step * p + omega * s
-        rest = s - omega * (M @ s)
-        p = rest + (b @ rest) / (b @ r) * (step / omega) * (p - omega * (M @ p))
-        r = rest
-        iterates.append(x)
-    return iterates
-
-
-@forms
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@models
-def test_products_and_right_hand_sides_equal_naive(relation, loss, kernel, observed):
-    system = make_system(relation, loss, kernel, observed)
-    Z = system.rows.training()
-    M, b = naive_normal_equations(Z, Y_SMALL if observed == 1 else HOLES, relation, loss)
-    W = RELATIONS[relation].project(np.random.default_rng(1).normal(size=(Z.shape[1],) * 2))
-    for alpha in (0.0, 0.7):
-        expected = (M @ W.ravel()).reshape(W.shape) + alpha * W
-        np.testing.assert_allclose(system.apply(W, alpha), expected, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(system.rhs.ravel(), b, rtol=1e-10, atol=1e-12)
-
-
-@forms
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-@methods
-@models
-def test_iterates_equal_those_of_naive_normal_equations(relation, loss, method, kernel, observed):
-    system = make_system(relation, loss, kernel, observed)
-    M, b = naive_normal_equations(system.rows.training(), Y_SMALL if observed == 1 else HOLES, relation, loss)
-    # Three skew coordinates have a Krylov space of three dimensions; BiCGSTAB takes two in one iteration.
-    n_steps = {("linear", "cg"): 2, ("linear", "bicgstab"): 1, ("rbf", "cg"): 5, ("rbf", "bicgstab"): 3}[kernel, method]
-    seen = []
-    found = EarlyStopping(system, method).solve(
-        0.0, Options(0.0, n_steps, watch=lambda number, W: seen.append((number, W.copy())))
-    )
-    naive = (naive_cg if method == "cg" else naive_bicgstab)(M, b, n_steps)
-    assert [number for number, _ in seen] == list(range(1, n_steps + 1))
-    assert (found.n_iter, found.converged) == (n_steps, True)  # running out of iterations is no failure here
-    for (_, W), expected in zip(seen, naive, strict=True):
-        np.testing.assert_allclose(W.ravel(), expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
-    np.testing.assert_array_equal(found.W, seen[-1][1])
-
-
-# The ranker: 60 nodes, of which the last 15 are for validation
-
+# 60 nodes, of which the last 15 are for validation.
 # Features of different scales: the relation follows all of them, and plain iterations fit the large ones first.
 RNG = np.random.default_rng(5)
 U, A = RNG.normal(size=(60, 4)), RNG.normal(size=(4, 4))
@@ -142,7 +38,7 @@ def ranker(relation="ordinary", loss="ranking", alpha=0.0, **params):
 @forms
 @methods
 @models
-def test_best_iterate_is_kept(relation, loss, method, observed):
+def test_the_best_iterate_is_kept(relation, loss, method, observed):
     graph = graph_of(observed)
     fitted = ranker(relation, loss, method=method).fit(graph[TRAIN], validation=graph[TEST])
     assert fitted.solver_ == "early_stopping"
@@ -158,7 +54,7 @@ def test_best_iterate_is_kept(relation, loss, method, observed):
 
 
 @forms
-def test_patience(observed):
+def test_a_fit_stops_after_its_patience(observed):
     graph = graph_of(observed)
     patient = ranker(n_iter_no_change=40).fit(graph[TRAIN], validation=graph[TEST])
     assert len(patient.history_) == 40
@@ -219,7 +115,7 @@ def test_hold_out_splits_the_nodes():
     assert len(hold_out(graph, 0.001, 0)[1]) == 2  # fewer have nothing to rank
 
 
-def test_random_state():
+def test_the_random_state_decides_what_is_held_out():
     graph = graph_of(0.5)
     first, again, other = (ranker(validation_fraction=0.3, random_state=s).fit(graph) for s in (1, 1, 2))
     assert first.history_ == again.history_
@@ -230,7 +126,7 @@ def test_random_state():
 @methods
 @pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
 @forms
-def test_two_domains(observed, rank_by, method):
+def test_two_domains_hold_out_conditioning_nodes(observed, rank_by, method):
     rng = np.random.default_rng(6)
     objects = rng.normal(size=(30, 3))
     labels = X @ rng.normal(size=(4, 3)) @ objects.T + rng.normal(size=(60, 30))
@@ -245,7 +141,7 @@ def test_two_domains(observed, rank_by, method):
     assert fitted.predict(graph).shape == ((60, 30) if rank_by == "outgoing" else (30, 60))
 
 
-def test_incoming_and_prior():
+def test_incoming_edges_priors_and_constants_are_stopped_too():
     graph = graph_of(0.5)
     for params in ({"rank_by": "incoming"}, {"prior": "similarity", "prior_weight": 0.3}, {"constant": True}):
         fitted = ranker(**params).fit(graph[TRAIN], validation=graph[TEST])
@@ -280,7 +176,7 @@ def test_early_stopping_regularises():
         ({"alpha": -1.0}, r"alpha must be a finite number of at least 0, got -1\.0"),
     ],
 )
-def test_parameters_are_checked(params, message):
+def test_wrong_options_of_early_stopping_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         ranker(**params).fit(graph_of(0.5))
 

@@ -71,7 +71,7 @@ def test_blocks_are_as_good_as_the_whole(graph, relation, loss):
     ],
     ids=str,
 )
-def test_parameters(graph, relation, loss, params):
+def test_blocks_are_as_good_as_the_whole_with_other_parameters(graph, relation, loss, params):
     if "prior" in params and relation == "reciprocal":
         pytest.skip("a similarity is no prior of a reciprocal relation")
     whole, parts = both(graph, relation=relation, loss=loss, **{"alpha": 0.3} | params)
@@ -82,7 +82,7 @@ def test_parameters(graph, relation, loss, params):
 
 @pytest.mark.parametrize(("relation", "loss"), MODELS)
 @pytest.mark.parametrize("kind", ["sparse", "duplicated", "ones in the span", "far from zero", "float32"])
-def test_node_data(relation, loss, kind):
+def test_blocks_are_as_good_as_the_whole_for_other_node_data(relation, loss, kind):
     tolerance = 1e-10
     data = X
     if kind == "sparse":
@@ -102,7 +102,7 @@ def test_node_data(relation, loss, kind):
 
 
 @pytest.mark.parametrize(("relation", "loss"), MODELS)
-def test_as_many_features_as_nodes(relation, loss):
+def test_the_first_block_may_have_as_many_features_as_nodes(relation, loss):
     graphs = [RelationGraph.from_factors(X[rows], A[rows], S[:3, :3]) for rows in (slice(0, 2), slice(2, 5), slice(5))]
     parts = ConditionalRanker(relation, loss).partial_fit(graphs[0]).partial_fit(graphs[1])
     whole = ConditionalRanker(relation, loss).fit(graphs[2])  # with the exact kernel
@@ -111,7 +111,7 @@ def test_as_many_features_as_nodes(relation, loss):
 
 @pytest.mark.parametrize("loss", ["ranking", "regression"])
 @pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
-def test_two_domains(loss, rank_by):
+def test_blocks_of_two_domains_are_as_good_as_the_whole(loss, rank_by):
     objects = rng.normal(size=(25, 3))
     C = rng.normal(size=(25, 2))
 
@@ -144,7 +144,7 @@ def test_an_approximation_stays_that_of_the_first_block(relation, loss, params):
     np.testing.assert_allclose(parts.predict(NEW, X), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_goes_on_from_a_fit_and_from_a_file(tmp_path):
+def test_a_ranker_goes_on_from_a_fit_and_from_a_file(tmp_path):
     for graph in GRAPHS:
         whole, _ = both(graph, blocks=[])
         first = ConditionalRanker().fit(GRAPHS[graph](slice(0, 40), X))
@@ -158,7 +158,7 @@ def test_goes_on_from_a_fit_and_from_a_file(tmp_path):
         assert first.predict(NEW).shape == (7, 40)
 
 
-def test_other_parameters_and_a_path_from_the_same_sums():
+def test_other_parameters_and_a_path_come_from_the_same_sums():
     _, parts = both("classes")
     parts.set_params(relation="symmetric", loss="regression", alpha=0.1, prior="similarity")
     parts.partial_fit(GRAPHS["classes"](slice(0, 5), X))
@@ -225,7 +225,7 @@ def test_what_has_no_sums_is_refused(params, graph, match):
 
 
 @pytest.mark.parametrize("graph", ["similarity", "taxonomy with values"])
-def test_blocks_of_different_precision(graph):
+def test_blocks_of_different_precision_are_fitted_in_single(graph):
     single = X.astype(np.float32)
     whole, _ = both(graph, blocks=[])
     for first, second in ((X, single), (single, X)):
@@ -255,7 +255,7 @@ def test_classes_name_the_rows_of_a_similarity():
         RelationGraph.from_classes(X, PATHS, classes=CLASSES)
 
 
-def test_names_that_a_file_cannot_hold(tmp_path):
+def test_a_file_that_cannot_hold_the_classes_is_loaded_without_sums(tmp_path):
     dates = np.datetime64("2020-01-01") + np.arange(N) % 3
     ranker = ConditionalRanker().fit(RelationGraph.from_classes(X, dates))
     ranker.save(tmp_path / "dates")

@@ -1,5 +1,7 @@
 """Plans on complete and incomplete graphs: the solver, the reason, its cost and that of the others."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -11,6 +13,11 @@ RNG = np.random.default_rng(0)
 N = 200
 X, Y = RNG.normal(size=(N, 5)), RNG.normal(size=(N, N))
 COMPLETE = RelationGraph(X, Y)
+SMALL_N = 24
+SMALL_X = np.random.default_rng(0).normal(size=(SMALL_N, 4))
+SMALL_Y = SMALL_X @ np.random.default_rng(1).normal(size=(4, 4)) @ SMALL_X.T + np.random.default_rng(2).normal(
+    size=(SMALL_N, SMALL_N)
+)
 
 
 def with_share(share, nodes=X):
@@ -26,7 +33,7 @@ HALF = with_share(0.5)
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("loss", ["regression", "ranking"])
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
-def test_auto(relation, loss, kernel):
+def test_auto_chooses_the_closed_form_for_complete_graphs_only(relation, loss, kernel):
     def planned(graph, **params):
         return ConditionalRanker(relation, loss, kernel=kernel, **params).plan(graph)
 
@@ -51,14 +58,14 @@ def test_the_cheaper_iteration_is_chosen():
 
 @pytest.mark.parametrize("solver", ["primal", "dual", "explicit", "early_stopping"])
 @pytest.mark.parametrize("graph", [COMPLETE, HALF], ids=["complete", "incomplete"])
-def test_what_was_asked_for(graph, solver):
+def test_the_solver_asked_for_is_planned(graph, solver):
     plan = ConditionalRanker(solver=solver).plan(graph)
     assert (plan.solver, plan.reason) == (solver, "as asked for")
     assert plan.flops > 0
     assert plan.memory > 0
 
 
-def test_alternatives():
+def test_a_plan_gives_the_cost_of_other_solvers():
     assert set(ConditionalRanker().plan(COMPLETE).alternatives) == set()
     assert set(ConditionalRanker(solver="primal").plan(COMPLETE).alternatives) == {"closed_form"}
     assert set(ConditionalRanker(solver="explicit").plan(HALF).alternatives) == {"primal", "dual"}
@@ -68,7 +75,7 @@ def test_alternatives():
     assert f"; closed_form would take {primal.alternatives['closed_form']:.1e}" in str(primal)
 
 
-def test_logistic_is_newton():
+def test_the_logistic_loss_is_solved_by_newton():
     ranker = ConditionalRanker("reciprocal", "logistic")
     for graph in (COMPLETE, HALF):
         plan = ranker.plan(graph)
@@ -78,7 +85,7 @@ def test_logistic_is_newton():
         ConditionalRanker("reciprocal", "logistic", solver="closed_form").plan(COMPLETE)
 
 
-def test_newton_steps_where_they_are_cheaper():
+def test_newton_steps_over_the_edges_are_chosen_where_they_are_cheaper():
     many = with_share(0.02, RNG.normal(size=(400, 5)))
     for solver, expected in (("primal", "newton"), ("dual", "dual_newton"), ("auto", "dual_newton")):
         plan = ConditionalRanker("reciprocal", "logistic", kernel="rbf", solver=solver).plan(many)
@@ -92,7 +99,7 @@ def test_newton_steps_where_they_are_cheaper():
 
 
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
-def test_the_kernel_is_looked_at(relation):
+def test_the_width_of_the_kernel_decides_the_solver(relation):
     """Plain iterations over the edges solve a narrow kernel at once; wide ones want the closed form."""
     nodes = np.random.default_rng(2).normal(size=(400, 5))
     graph = with_share(0.2, nodes)
@@ -176,7 +183,7 @@ def test_costs_grow_with_the_work():
 
 
 @pytest.mark.parametrize("solver", ["primal", "dual", "explicit"])
-def test_memory_limits_what_is_fitted(solver, monkeypatch):
+def test_memory_limits_the_iterative_solvers(solver, monkeypatch):
     ranker = ConditionalRanker("ordinary", "regression", solver=solver)
     needed = ranker.plan(HALF).memory
     monkeypatch.setattr("condrank.base.memory.available_memory", lambda: needed - 1)
@@ -195,6 +202,54 @@ def test_explicit_refuses_large_systems(monkeypatch):
         ranker.fit(graph)
 
 
-def test_plan_checks_parameters():
+def test_a_plan_checks_parameters():
     with pytest.raises(ValueError, match="max_iter must be a whole number of at least 1, got 0"):
         ConditionalRanker(max_iter=0).plan(HALF)
+
+
+def test_a_complete_graph_is_planned_before_any_work():
+    plan = ConditionalRanker(kernel="rbf").plan(SMALL_X, SMALL_Y)
+    assert plan.solver == "closed_form"
+    assert plan.reason == "the graph is complete"
+    assert plan.coordinates == "exact rbf kernel"
+    assert plan.n_coordinates == SMALL_N
+    assert plan.memory > 3 * 8 * SMALL_N * SMALL_N - 1
+    assert plan.flops > 9 * SMALL_N**3
+    assert "closed_form: the graph is complete; exact rbf kernel, at most 24 coordinates" in str(plan)
+    plan = ConditionalRanker().plan(RelationGraph.from_classes(SMALL_X, np.arange(SMALL_N) % 2))
+    assert (plan.coordinates, plan.n_coordinates) == ("explicit features", 4)
+    assert "factored" in plan.reason
+    assert ConditionalRanker(solver="closed_form").plan(SMALL_X, SMALL_Y).solver == "closed_form"
+    assert ConditionalRanker(constant=True).plan(SMALL_X, SMALL_Y).n_coordinates == 5
+
+
+def test_a_plan_grows_with_the_work():
+    def planned(**params):
+        return ConditionalRanker(**params).plan(SMALL_X, SMALL_Y + SMALL_Y.T)
+
+    assert planned(relation="symmetric", kernel="rbf").flops > planned(kernel="rbf").flops
+    assert planned(kernel="rbf").flops > planned().flops
+    assert planned(kernel="rbf").memory > planned().memory
+    single = ConditionalRanker(kernel="rbf").plan(SMALL_X.astype(np.float32), SMALL_Y.astype(np.float32))
+    assert single.memory < planned(kernel="rbf").memory
+
+
+def test_a_fit_beyond_memory_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr("condrank.base.memory.available_memory", lambda: 16 * 2**30)
+    n = 10**6
+    graph = RelationGraph.from_classes(np.linspace(-1, 1, n)[:, None], np.arange(n) % 10)
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match=r"needs about 14\.6 TiB \(exact rbf kernel, 1000000 coordinates\) but 16 GiB"):
+        ConditionalRanker(kernel="rbf").fit(graph)
+    assert time.perf_counter() - start < 1
+    assert ConditionalRanker("symmetric", constant=True).fit(graph).coef_.shape == (2, 2)  # explicit features fit
+
+
+def test_memory_limits_the_closed_form(monkeypatch):
+    needed = ConditionalRanker(kernel="rbf").plan(SMALL_X, SMALL_Y).memory
+    monkeypatch.setattr("condrank.base.memory.available_memory", lambda: needed - 1)
+    with pytest.raises(ValueError, match=r"(?s)float32|factored relation"):
+        ConditionalRanker(kernel="rbf").fit(SMALL_X, SMALL_Y)
+    for available in (needed, None):
+        monkeypatch.setattr("condrank.base.memory.available_memory", lambda available=available: available)
+        ConditionalRanker(kernel="rbf").fit(SMALL_X, SMALL_Y)

@@ -1,12 +1,15 @@
-"""Tables read from files and from data frames."""
+"""Tables read from CSV, JSON lines and Parquet files and from standard input."""
 
-import numpy as np
+from __future__ import annotations
+
+import io
+
 import pytest
 
-from condrank.tables import Table, read_table
+from condrank.tables import read_table
 
 
-def test_space_around_cells_is_no_part_of_them(tmp_path):
+def test_space_around_cells_is_removed(tmp_path):
     (tmp_path / "nodes.csv").write_text('id, hand, x\nann , "left", 1\nbob, right , 2\n')
     columns = read_table(tmp_path / "nodes.csv")
     assert {name: values.tolist() for name, values in columns.values.items()} == {
@@ -16,20 +19,36 @@ def test_space_around_cells_is_no_part_of_them(tmp_path):
     }
 
 
-def test_zones_and_periods_of_pandas_frames_become_dates():
-    pd = pytest.importorskip("pandas")
-    times = pd.Series(pd.to_datetime(["2024-01-01 12:00", "2024-07-01 12:00"])).dt.tz_localize("Europe/Brussels")
-    table = Table.read(pd.DataFrame({"at": times, "month": pd.PeriodIndex(["2024-01", "2024-02"], freq="M")}))
-    assert table.kinds == {"at": "date", "month": "date"}
-    np.testing.assert_array_equal(table.columns["at"], np.array(["2024-01-01T11:00", "2024-07-01T10:00"], "M8[us]"))
-    np.testing.assert_array_equal(table.columns["month"], np.array(["2024-01-01", "2024-02-01"], "M8[us]"))
-    with pytest.raises(ValueError, match=r"position 1: column 'at' has no value; fill it in, or leave .* drop="):
-        Table.read(pd.DataFrame({"at": [times[0], pd.NaT]}))
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "", "is empty"),
+        ("t.csv", "id,x\n", "is empty"),
+        ("t.csv", "id,x\na,1\nb\n", "row 3: expected 2 fields as in the first row, got 1"),
+        ("t.csv", "id,x\n\na,1\n", "row 2: expected 2 fields"),
+        ("t.csv", "id,id\na,1\n", "two columns are named 'id'"),
+        ("t.csv", ",x\na,1\n", "column 1 has no name"),
+        ("t.csv", 'id,x\n"a,1\n', "is not a CSV file"),
+        ("t.csv", b"id,x\n\xff\xfe,1\n", "is not text in UTF-8"),
+        ("t.csv", "id,x\na," + "b" * 200_000 + "\n", "longer texts can be read from JSON lines"),
+        ("t.jsonl", '{"id": 1}\n[2]\n', "row 2: expected a JSON object"),
+        ("t.jsonl", '{"id": 1, "x": [2]}\n', "row 1: 'x' must be one value"),
+        ("t.parquet", b"PAR1nonsense", "cannot be read as Parquet"),
+        ("t.xlsx", "x", "must be a .csv, .tsv, .jsonl or .parquet file"),
+    ],
+)
+def test_a_file_that_is_not_a_table_is_refused_with_its_name(tmp_path, name, content, message):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=message) as error:
+        read_table(path)
+    assert name in str(error.value)
 
 
-def test_zones_of_polars_frames_become_dates():
-    pl = pytest.importorskip("polars")
-    times = pl.Series("at", ["2024-01-01 12:00"]).str.to_datetime().dt.replace_time_zone("Europe/Brussels")
-    np.testing.assert_array_equal(
-        Table.read(pl.DataFrame([times])).columns["at"], np.array(["2024-01-01T11"], "M8[us]")
-    )
+def test_standard_input_is_read_as_csv_or_json_lines(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("id;x\na;1\n\n"))
+    assert read_table("-").values["x"].tolist() == ["1"]
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"id": "a", "x": 1}\n'))
+    assert read_table("-").values["x"].tolist() == [1]

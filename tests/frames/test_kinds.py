@@ -1,12 +1,61 @@
-"""Kinds of columns: what counts as a number, a date, a word and a gap."""
+"""Kinds of columns: what counts as a number, a date, a category, a text and a missing value."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 from condrank.tables import Table, TableEncoder, read_kernel
+from forms import LIBRARIES, make_frame
 
 
-def test_numbers_are_those_of_people_not_of_python(tmp_path):
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([1, 2], "numeric"),
+        ([True, False], "numeric"),
+        (["1", "2.5"], "numeric"),
+        (["true", "False"], "numeric"),
+        (["007", "012"], "categorical"),
+        (["a", "b"], "categorical"),
+        (["2024-01-01", "2024-02-03 10:00"], "date"),
+        (np.array(["2024-01-01"], dtype="M8[D]"), "date"),
+        (["this one is rather long, as texts are", "and so is this one, which is longer"], "text"),
+        ([f"name{i}" for i in range(30)], "text"),
+        (["x", "y"] * 30, "categorical"),
+    ],
+)
+@pytest.mark.parametrize("library", ["dict", *LIBRARIES])
+def test_kinds_follow_from_the_values(values, kind, library):
+    table = {"c": values}
+    assert Table.read(table if library == "dict" else make_frame(library, table)).kinds == {"c": kind}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_kinds_can_be_given(library):
+    table = Table.read(
+        make_frame(library, {"zip": [1000, 2000], "n": ["1", "2"], "t": ["a", "b"], "gone": [None, 1]}),
+        categorical=["zip"],
+        text=["t"],
+        numeric=["n"],
+        drop=["gone"],
+    )
+    assert table.kinds == {"zip": "categorical", "n": "numeric", "t": "text"}
+    assert table.columns["zip"].tolist() == ["1000", "2000"]
+    floating = make_frame(library, {"zip": [1000.0]})
+    assert Table.read(floating, categorical=["zip"]).columns["zip"].tolist() == ["1000"]
+
+
+def test_a_word_among_numbers_is_a_mistake_and_not_a_category():
+    values = [str(i) for i in range(20)] + ["1,5"]
+    with pytest.raises(
+        ValueError, match=r"position 20: column 'x' has '1,5' among numbers; correct it, or give the kind"
+    ):
+        Table.read({"x": values})
+    assert Table.read({"x": values}, categorical=["x"]).kinds == {"x": "categorical"}
+
+
+def test_numbers_with_underscores_are_read_as_words(tmp_path):
     assert Table.read({"code": ["1_8", "2_9", "1_8"]}).kinds == {"code": "categorical"}
     with pytest.raises(ValueError, match="position 1: column 'x' must be a number, got '1_8'"):
         Table.read({"x": ["3", "1_8"]}, numeric=["x"])
@@ -34,8 +83,10 @@ def test_dates_may_have_times_and_zones_and_mistakes_among_them_are_refused():
         Table.read({"at": [*days[:2], "n/a"]})
 
 
-def test_hints_for_an_empty_cell_work():
-    with pytest.raises(ValueError, match=r"column 'hand' has no value; fill it in, or leave the column out by drop=$"):
+def test_the_advice_for_an_empty_cell_works():
+    with pytest.raises(
+        ValueError, match=r"column 'hand' has no value; fill it in, or leave the column out with drop=$"
+    ):
         Table.read({"hand": ["left", None, "right"]})
     assert Table.read({"hand": ["left", None], "x": [1, 2]}, drop=["hand"]).kinds == {"x": "numeric"}
     encoder = TableEncoder().fit({"hand": ["left", "right"]})

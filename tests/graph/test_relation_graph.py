@@ -1,4 +1,4 @@
-"""RelationGraph: how it is made, what it knows of itself, and its subgraphs."""
+"""RelationGraph: two domains, what it knows of itself, and its subgraphs."""
 
 import pickle
 
@@ -8,179 +8,12 @@ from scipy import sparse
 
 from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import RelationGraph
+from reference_graphs import HOLES, IDS, N, X, Y, random, same
+
+# Two domains
 
 
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-N = 7
-X = random(0).normal(size=(N, 3))
-Y = random(1).normal(size=(N, N)).round(2)
-IDS = np.array(["ann", "bob", "cyd", "dan", "eve", "fay", "gus"])
-HOLES = np.where(random(2).random((N, N)) < 0.5, Y, np.nan)
-
-
-def same(graph, expected):
-    np.testing.assert_allclose(graph.to_dense(), expected, atol=1e-12)
-
-
-# Making one
-
-
-def test_dense_labels():
-    graph = RelationGraph(X, Y)
-    assert graph.shape == (N, N)
-    assert len(graph) == graph.n_nodes == N
-    assert graph.n_edges == N * N
-    assert graph.density == 1
-    assert graph.is_complete
-    assert graph.has_loops
-    assert not graph.is_two_domain
-    assert not graph.is_symmetric
-    assert not graph.is_reciprocal
-    assert graph.centre == 0
-    assert graph.n_features_in_ == 3
-    assert graph.nodes.base is X  # not copied
-    assert graph.relation.Y is Y
-    same(graph, Y)
-
-
-def test_holes():
-    graph = RelationGraph(X, HOLES)
-    seen = ~np.isnan(HOLES)
-    assert graph.n_edges == seen.sum()
-    assert graph.density == pytest.approx(seen.mean())
-    assert not graph.is_complete
-    same(graph, HOLES)
-    without_loops = Y.copy()
-    np.fill_diagonal(without_loops, np.nan)
-    assert not RelationGraph(X, without_loops).has_loops
-    without_loops[3, 3] = 0
-    assert RelationGraph(X, without_loops).has_loops
-
-
-@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
-def test_sparse_labels(form):
-    few = np.where(random(3).random((N, N)) < 0.4, Y, 0)
-    known_zeros = RelationGraph(X, form(few), unstored="zero")
-    assert known_zeros.is_complete
-    assert known_zeros.n_edges == N * N
-    same(known_zeros, few)
-    unobserved = RelationGraph(X, form(few))
-    assert not unobserved.is_complete
-    assert unobserved.n_edges == np.count_nonzero(few)
-    same(unobserved, np.where(few == 0, np.nan, few))
-    assert RelationGraph(X, form(Y + 9)).is_complete  # every entry is stored
-    same(RelationGraph(X, form(Y + 9)), Y + 9)
-
-
-def test_repeated_entries_of_sparse_labels_add_up_and_stay_the_callers():
-    data, indices, indptr = np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3, 3])
-    given = sparse.csr_array((data, indices, indptr), shape=(2, 2))
-    same(RelationGraph(X[:2], given), [[2, 5], [np.nan, np.nan]])
-    np.testing.assert_array_equal(given.data, [1, 2, 4])
-    np.testing.assert_array_equal(given.indices, [1, 0, 1])
-    np.testing.assert_array_equal(given.indptr, [0, 3, 3])
-
-
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.float16])
-def test_other_numbers_become_floats_of_the_precision_of_the_features(dtype):
-    given = (Y > 0).astype(dtype)
-    for precision in (np.float32, np.float64):
-        graph = RelationGraph(X.astype(precision), given)
-        assert graph.relation.dtype == precision
-        same(graph, given.astype(float))
-        if dtype != np.float16:  # which scipy has no sparse arrays of
-            graph = RelationGraph(X.astype(precision), sparse.csr_array(given), unstored="zero")
-            assert graph.relation.dtype == precision
-    assert RelationGraph(given, Y).nodes.dtype == np.float64
-
-
-def test_float32_labels_and_features_stay():
-    graph = RelationGraph(X.astype(np.float32), Y.astype(np.float32))
-    assert graph.nodes.dtype == graph.relation.dtype == np.float32
-
-
-def test_edge_list_by_position_and_by_id():
-    i, j = np.nonzero(~np.isnan(HOLES))
-    shuffled = np.random.default_rng(1).permutation(len(i))
-    i, j = i[shuffled], j[shuffled]
-    same(RelationGraph.from_edges(X, i, j, HOLES[i, j]), HOLES)
-    same(RelationGraph.from_edges(X, i.tolist(), j.tolist(), HOLES[i, j].tolist()), HOLES)
-    graph = RelationGraph.from_edges(X, IDS[i], IDS[j].tolist(), HOLES[i, j], ids=IDS)
-    same(graph, HOLES)
-    assert graph.nodes.ids.tolist() == IDS.tolist()
-    numbers = np.arange(N) * 10 + 5
-    same(RelationGraph.from_edges(X, numbers[i], numbers[j], HOLES[i, j], ids=numbers), HOLES)
-
-
-def test_edge_list_with_repeats_and_weights():
-    graph = RelationGraph.from_edges(X, [0, 0, 1, 0], [1, 1, 2, 2], [1, 4, 5, 6], weights=[1, 3, 1, 0])
-    expected = np.full((N, N), np.nan)
-    expected[0, 1], expected[1, 2] = 13 / 4, 5
-    same(graph, expected)
-    assert graph.n_edges == 3
-    assert graph.density == 2 / N**2
-    np.testing.assert_array_equal(graph.relation.weights, [4, 1])
-
-
-def test_complete_edge_list_is_complete():
-    i, j = (grid.ravel() for grid in np.meshgrid(range(N), range(N), indexing="ij"))
-    assert RelationGraph.from_edges(X, i, j, Y.ravel()).is_complete
-    assert not RelationGraph.from_edges(X, i, j, Y.ravel(), weights=1.0 + (i == 2)).is_complete
-    assert not RelationGraph.from_edges(X, np.r_[i, 0], np.r_[j, 0], np.r_[Y.ravel(), 1]).is_complete
-    assert not RelationGraph.from_edges(X, i[1:], j[1:], Y.ravel()[1:]).is_complete
-
-
-def test_no_edges():
-    graph = RelationGraph.from_edges(X, [], [], [])
-    assert graph.n_edges == graph.density == 0
-    assert repr(graph) == "RelationGraph(7 nodes, 0 edges, density 0, ordinary)"
-
-
-def test_classes():
-    labels = np.array(["x", "z", "y", "x", "z", "z", "y"])
-    graph = RelationGraph.from_classes(X, labels, ids=IDS)
-    assert graph.is_complete
-    assert graph.is_symmetric
-    same(graph, (labels[:, None] == labels).astype(float))
-    S = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
-    order = np.array([0, 2, 1, 0, 2, 2, 1])
-    same(RelationGraph.from_classes(X, labels.tolist(), S), S[np.ix_(order, order)])
-    assert RelationGraph.from_classes(X, labels, S - S.T).is_reciprocal
-    assert RelationGraph.from_classes(X.astype(np.float32), labels).relation.dtype == np.float32
-
-
-def test_taxonomy():
-    paths = np.array([["a", "p"], ["a", "q"], ["b", "p"], ["a", "p"], ["b", "q"], ["b", "p"], ["c", "q"]])
-    shared = np.array(
-        [
-            [0 if p[0] != q[0] else 1 if p[1] != q[1] else 2 for q in paths.tolist()]
-            for p in paths.tolist()
-        ]
-    )  # fmt: skip
-    same(RelationGraph.from_classes(X, paths), shared)
-    same(RelationGraph.from_classes(X, paths, [5, 2, 7]), np.array([5, 2, 7])[shared])
-    assert RelationGraph.from_classes(X, paths).is_symmetric
-
-
-def test_factors():
-    A, B, S = random(4).normal(size=(N, 2)), random(5).normal(size=(N, 3)), random(6).normal(size=(2, 3))
-    same(RelationGraph.from_factors(X, A, S, B), A @ S @ B.T)
-    same(RelationGraph.from_factors(X, sparse.csr_array(A), S, B), A @ S @ B.T)
-    same(RelationGraph.from_factors(X, A, sparse.csr_array(S[:, :2])), A @ S[:, :2] @ A.T)
-    graph = RelationGraph.from_factors(X, A, S, B[:4], objects=random(7).normal(size=(4, 5)))
-    assert graph.is_two_domain
-    same(graph, A @ S @ B[:4].T)
-    for scale in (1e-4, 1, 1e4):
-        assert not RelationGraph.from_factors(X, scale * A, S[:, :2]).is_symmetric
-        assert not RelationGraph.from_factors(X, scale * A, S[:, :2]).is_reciprocal
-        assert RelationGraph.from_factors(X, scale * A, S[:, :2] + S[:, :2].T).is_symmetric
-        assert RelationGraph.from_factors(X, scale * A, S[:, :2] - S[:, :2].T).is_reciprocal
-
-
-def test_two_domains():
+def test_a_graph_of_two_domains_has_its_own_objects():
     objects = random(8).normal(size=(4, 5))
     graph = RelationGraph(X, Y[:, :4], objects=objects, ids=IDS, object_ids=list("wxyz"))
     assert graph.is_two_domain
@@ -203,7 +36,7 @@ def test_two_domains():
 # What it knows of itself
 
 
-def test_symmetric_and_reciprocal():
+def test_symmetric_and_reciprocal_relations_are_found_up_to_rounding():
     assert RelationGraph(X, Y + Y.T).is_symmetric
     assert not RelationGraph(X, Y + Y.T).is_reciprocal
     assert RelationGraph(X, Y - Y.T).is_reciprocal
@@ -223,7 +56,7 @@ def test_symmetric_and_reciprocal():
     assert RelationGraph(X, skew).disagreement(1) == pytest.approx(2)
 
 
-def test_win_rates():
+def test_win_rates_are_taken_for_probabilities():
     beats = random(9).uniform(size=(N, N))
     P = (beats + 1 - beats.T) / 2
     assert RelationGraph(X, P).centre == 0.5
@@ -258,11 +91,11 @@ def test_win_rates():
         (np.where(np.arange(N) < 3, Y, np.nan), "RelationGraph(7 nodes, 21 edges, density 0.429, ordinary)"),
     ],
 )
-def test_repr(relation, text):
+def test_a_graph_is_shown_with_its_facts(relation, text):
     assert repr(RelationGraph(X, relation)) == text
 
 
-def test_immutable():
+def test_a_graph_is_immutable():
     graph = RelationGraph(X, Y)
     for name in ("nodes", "objects", "relation", "probabilities", "n_edges", "centre", "anything"):
         with pytest.raises(AttributeError, match=f"immutable.*{name}"):
@@ -273,7 +106,7 @@ def test_immutable():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_pickle(whole):
+def test_a_pickled_graph_is_the_same(whole):
     graphs = [RelationGraph(X, Y, ids=IDS), RelationGraph(X, HOLES), RelationGraph.from_classes(X, np.arange(N) % 2)]
     for graph in (*graphs, RelationGraph(X, Y[:, :4], objects=X[:4] + 1)):
         graph = graph if whole else graph[[4, 1]]
@@ -327,7 +160,7 @@ INDICES = {
 
 @pytest.mark.parametrize("form", forms().keys())
 @pytest.mark.parametrize(("index", "chosen"), INDICES.values(), ids=INDICES.keys())
-def test_subgraph_is_dense_indexing(form, index, chosen):
+def test_a_subgraph_is_dense_indexing(form, index, chosen):
     graph = forms()[form]
     part = graph[index]
     expected = graph.to_dense()[chosen]
@@ -342,7 +175,7 @@ def test_subgraph_is_dense_indexing(form, index, chosen):
     assert further.nodes.base is graph.nodes.base
 
 
-def test_subgraph_of_repeated_edges_counts_them():
+def test_a_subgraph_of_repeated_edges_counts_them():
     graph = forms()["repeated"]
     assert graph.n_edges == 3
     assert graph[["ann", "fay"]].n_edges == 2
@@ -350,7 +183,7 @@ def test_subgraph_of_repeated_edges_counts_them():
     assert graph[["fay", "ann"]].density == 1 / 4
 
 
-def test_two_domain_subgraphs():
+def test_subgraphs_of_two_domains_are_dense_indexing():
     graph = RelationGraph(X, Y[:, :5], objects=X[:5] + 1, ids=IDS, object_ids=list("vwxyz"))
     part = graph[["cyd", "ann"], ["z", "w", "x"]]
     same(part, Y[np.ix_([2, 0], [4, 1, 2])])
@@ -373,17 +206,17 @@ def test_two_domain_subgraphs():
         ((0, 1, 2), "got 3"),
     ],
 )
-def test_wrong_index(index, message):
+def test_a_wrong_index_is_refused(index, message):
     with pytest.raises(IndexError, match=message):
         RelationGraph(X, Y, ids=IDS)[index]
 
 
-def test_ids_need_ids():
+def test_an_index_by_id_needs_ids():
     with pytest.raises(IndexError, match="the nodes have no ids"):
         RelationGraph(X, Y)[["ann"]]
 
 
-def test_iterating_ends():
+def test_iterating_over_a_graph_ends():
     assert [graph.to_dense().item() for graph in RelationGraph(X, Y)] == np.diagonal(Y).tolist()
 
 

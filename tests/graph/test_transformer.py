@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-from builders import SMALL_KERNEL
+from builders import SMALL_KERNEL, noisy_graph
 from condrank import ConditionalRanker, NodeTransformer, RelationGraph
 from condrank.baselines import NearestNeighbours
 from condrank.model_selection import SettingSplit, cross_validate
@@ -93,7 +93,7 @@ def test_nothing_of_held_out_nodes_is_seen(setting):
 
 @pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
 @pytest.mark.parametrize("setting", [2, 3, 4])
-def test_settings_of_a_pipeline(setting, rank_by):
+def test_a_pipeline_is_cross_validated_as_a_plain_loop(setting, rank_by):
     ranker = ConditionalRanker(rank_by=rank_by)
     pipeline = make_pipeline(NodeTransformer(StandardScaler()), ranker)
     result = cross_validate(pipeline, make_graph(), setting, cv=4)
@@ -102,7 +102,7 @@ def test_settings_of_a_pipeline(setting, rank_by):
     np.testing.assert_allclose(result.scores["rank_loss"], expected)
 
 
-def test_two_domains():
+def test_two_domains_are_transformed_apart_or_alike():
     objects = rng.standard_normal((7, 2)) * 40
     graph = RelationGraph(X, Y[:, :7], objects=objects, object_ids=list("abcdefg"))
     changed = NodeTransformer(StandardScaler()).fit_transform(graph)
@@ -120,7 +120,7 @@ def test_two_domains():
 
 @pytest.mark.parametrize("as_array", [False, True])
 @pytest.mark.parametrize("vectoriser", [TfidfVectorizer(), CountVectorizer()])
-def test_texts(vectoriser, as_array):
+def test_texts_are_transformed_as_by_hand(vectoriser, as_array):
     graph = RelationGraph(np.array(TEXTS) if as_array else TEXTS, Y.astype(int))
     train, test = graph[:10], graph[10:]
     pipeline = make_pipeline(NodeTransformer(vectoriser), ConditionalRanker()).fit(train)
@@ -153,7 +153,7 @@ def test_rankers_refuse_raw_texts():
         RelationGraph([*TEXTS[:-1], 3.0], Y)
 
 
-def test_bad_transformers():
+def test_wrong_transformers_are_refused():
     with pytest.raises(NotFittedError):
         NodeTransformer(StandardScaler()).transform(make_graph())
     with pytest.raises(ValueError, match="object_transformer must be a transformer, 'same' or None, got 'other'"):
@@ -177,3 +177,12 @@ def test_bad_transformers():
 def test_what_is_no_transformer_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_pipeline_can_be_searched():
+    graph = noisy_graph()
+    pipeline = make_pipeline(NodeTransformer(StandardScaler()), ConditionalRanker())
+    grid = {"nodetransformer__transformer__with_std": [True, False], "conditionalranker__alpha": [0.1, 10.0]}
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(graph)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(graph.nodes.base[:2]).shape == (2, 40)

@@ -7,10 +7,12 @@ from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
+from builders import ALPHAS, noisy_graph
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
 from condrank.baselines import NearestNeighbours, TwoStepRidge
 from condrank.metrics import MEASURES, ndcg, rank_loss
@@ -324,3 +326,14 @@ def test_other_bad_input():
         cross_validate_settings(ConditionalRanker(), make_graph(), cv=[])
     with pytest.raises(ValueError, match="settings must be one of"):
         cross_validate_settings(ConditionalRanker(), make_graph(), (4, 5))
+
+
+@pytest.mark.parametrize("setting", [1, 2, 3, 4])
+def test_cross_validation_of_a_search_is_nested(setting):
+    search = GridSearchCV(ConditionalRanker(), ALPHAS, cv=3, error_score="raise")
+    result = cross_validate(search, noisy_graph(), setting, cv=3)
+    expected = [
+        1 - clone(search).fit(train).best_estimator_.score(test)
+        for train, test in SettingSplit(setting, 3, random_state=0).split(noisy_graph())
+    ]
+    np.testing.assert_allclose(result.scores["rank_loss"], expected)

@@ -103,3 +103,11 @@ def test_wrong_ids_are_refused():
         objects=NODES[:4],
         object_ids=IDS,
     )
+
+
+def test_entries_that_are_not_finite_are_found_in_blocks(tmp_path):
+    wide = np.zeros((5000, 1000), dtype=np.float32)
+    wide[4500, 7] = wide[4999, 0] = np.nan
+    np.save(tmp_path / "nodes.npy", wide)
+    with pytest.raises(ValueError, match="2 entries are NaN or infinite, the first in row 4500, column 7"):
+        RelationGraph.from_classes(np.load(tmp_path / "nodes.npy", mmap_mode="r"), np.zeros(5000))

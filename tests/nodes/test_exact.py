@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import pairwise_kernels
 
 import reference
-from builders import KERNEL, LABELS, N_NODES, NODES, refused
+from builders import KERNEL, LABELS, N_NODES, NEW_TALL, NODES, TALL, refused
 from condrank import ConditionalRanker
 from condrank.exceptions import KernelWarning
+from condrank.nodes import ExactKernel, NodeKernel, Nodes
+from condrank.nodes.exact import spectrum
 from reference import error
 from reference_cases import models
 
@@ -69,3 +72,48 @@ def test_a_clearly_indefinite_kernel_is_refused_unless_clipped(relation, loss, r
     ranker = ConditionalRanker(relation, loss, 0.3, "precomputed", clip=True).fit(K, Y)
     assert not [w for w in recwarn if w.category is KernelWarning]
     assert error(ranker.predict(K), reference.naive_complete(clipped, Y, 0.3, relation=relation, loss=loss)) < 1e-8
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_precomputed_kernel_may_be_given_by_rows_and_by_subsets(constant):
+    everyone = np.vstack([TALL, NEW_TALL])
+    K = pairwise_kernels(everyone, metric="rbf", gamma=0.5)
+    base = Nodes(K)
+    chosen, others = np.array([8, 0, 3, 5, 12]), np.array([1, 2, 10])
+    z = ExactKernel(NodeKernel("precomputed", constant=constant), base.take(chosen))
+    twin = ExactKernel(NodeKernel("rbf", gamma=0.5, constant=constant), Nodes(everyone[chosen]))
+    expected = twin.transform(Nodes(everyone[others])) @ twin.training().T
+    by_subset = z.transform(base.take(others)) @ z.training().T
+    by_rows = z.transform(Nodes(K[np.ix_(others, chosen)])) @ z.training().T
+    np.testing.assert_allclose(by_subset, expected, atol=1e-10)
+    np.testing.assert_allclose(by_rows, expected, atol=1e-10)
+    similar = K[np.ix_(others, others)] + constant
+    np.testing.assert_allclose(z.similarity(base.take(others), base.take(others)), similar)
+    np.testing.assert_allclose(z.similarity(None, base.take(others)), K[np.ix_(chosen, others)] + constant)
+    rows = Nodes(K[np.ix_(others, chosen)])
+    np.testing.assert_allclose(z.similarity(None, rows), K[np.ix_(chosen, others)] + constant)
+    with pytest.raises(ValueError, match=r"pass subgraphs of one RelationGraph"):
+        z.similarity(rows, rows)
+    assert K.min() > 0  # the constant was added to copies
+    assert K.max() == 1
+
+
+def test_kernel_values_are_not_written_into_the_given_matrix():
+    K = pairwise_kernels(TALL, metric="rbf")
+    before = K.copy()
+    ExactKernel(NodeKernel("precomputed", constant=True), Nodes(K))
+    np.testing.assert_array_equal(K, before)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("copied", [0, 500])
+def test_either_lapack_gives_the_same_spectrum(dtype, copied, monkeypatch):
+    monkeypatch.setattr("condrank.nodes.exact.NUMPY_EIGH_MOST_NODES", copied)
+    A = np.random.default_rng(0).normal(size=(40, 7)).astype(dtype)
+    K = A @ A.T
+    sigma, Q = spectrum(K.copy())
+    assert sigma.dtype == Q.dtype == dtype
+    assert (np.diff(sigma) >= 0).all()
+    np.testing.assert_allclose((Q * sigma) @ Q.T, K, atol=200 * np.finfo(dtype).eps)
+    with pytest.raises(ValueError, match="overflow"):
+        spectrum(np.full((3, 3), np.nan, dtype=dtype))

@@ -19,7 +19,7 @@ CUTS = [0, 1, 13, 13, 40, N]
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_blocks_add_up(form, weighted):
+def test_blocks_add_up_to_the_sums_of_all_nodes(form, weighted):
     sums = FeatureSums(P, [3, 2])
     for start, stop in itertools.pairwise(CUTS):
         part = slice(start, stop)
@@ -52,7 +52,7 @@ def test_joined_sums_are_those_of_all_nodes():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shift", [0.0, 1.0, 10.0])
 @pytest.mark.parametrize("distance", [1.0, 1e-2, 1e-4, 0.0])
-def test_what_of_one_lies_outside_the_span(distance, shift, dtype):
+def test_the_part_of_one_outside_the_span_is_the_residual(distance, shift, dtype):
     """Features that sum to one but for some noise: with a residual of every size, nought included."""
     free = np.random.default_rng(1).normal(size=(500, 3)) + shift
     last = 1 - free.sum(axis=1) + distance * np.random.default_rng(2).normal(size=500)

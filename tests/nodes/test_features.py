@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import LABELS, N_NODES, peak_mib, refused
+from builders import LABELS, N_NODES, TALL, WIDE, peak_mib, refused
 from condrank import ConditionalRanker
 from condrank.nodes import ExplicitFeatures, NodeKernel, Nodes
 
@@ -27,3 +27,14 @@ def test_explicit_features_are_not_copied(kernel, constant):
     data = rng.standard_normal((200_000, 16), dtype=np.float32)
     made = peak_mib(lambda: ExplicitFeatures(NodeKernel(kernel, constant=constant), Nodes(data)))
     assert made < data.nbytes / 2**20  # a copy alone would take as much
+
+
+def test_explicit_features_apply_where_they_are_fewer_than_nodes():
+    assert ExplicitFeatures.applies(NodeKernel("linear"), Nodes(TALL))
+    assert ExplicitFeatures.applies(NodeKernel("cosine"), Nodes(TALL))
+    assert not ExplicitFeatures.applies(NodeKernel("rbf"), Nodes(TALL))
+    assert not ExplicitFeatures.applies(NodeKernel("linear"), Nodes(WIDE))
+    assert not ExplicitFeatures.applies(NodeKernel("linear"), Nodes(TALL[:3]))
+    assert not ExplicitFeatures.applies(NodeKernel("linear", constant=True), Nodes(TALL[:4]))
+    assert ExplicitFeatures.applies(NodeKernel("linear"), Nodes(TALL[:4]))
+    assert not ExplicitFeatures.applies(NodeKernel("linear"), Nodes(TALL, np.arange(3)))

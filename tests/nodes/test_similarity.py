@@ -7,6 +7,8 @@ from scipy import sparse
 from builders import KERNEL, LABELS, NODES, refused, with_entry
 from condrank import ConditionalRanker, RelationGraph, TableRanker
 from condrank.baselines import SimilarityRanker
+from condrank.nodes import NodeKernel, Nodes
+from condrank.nodes.similarity import NodeSimilarity
 from condrank.tables import read_graph
 
 N = 20
@@ -120,3 +122,16 @@ def test_a_kernel_that_was_read_is_not_taken_for_features(ranker):
     for part in (graph, graph[:10]):
         with pytest.raises(ValueError, match=r"have kernel values, not features .*: use kernel='precomputed'"):
             ranker.fit(part)
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf", "laplacian"])
+def test_the_kernel_of_a_scattered_subset_is_the_same_in_blocks(name, monkeypatch):
+    """Features of a subset are copied a few rows at a time; the kernel is the same."""
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    nodes, others = Nodes(X).take(np.arange(0, 40, 2)), Nodes(X).take(np.arange(1, 40, 3))
+    kernel = NodeKernel(name, gamma=0.3)
+    monkeypatch.setattr("condrank.nodes.similarity.COPIED", 15)  # three rows
+    one = NodeSimilarity(kernel, nodes)
+    K = one.training_kernel()
+    np.testing.assert_allclose(K, kernel(X[::2]), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(one.similarity(others, None), kernel(X[1::3], X[::2]), rtol=1e-12, atol=1e-14)

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from condrank import RelationGraph
+from condrank.observations import Factored
 from reference_cases import CASES, models
 
 # Labels of no particular form: only their symmetric or skew part can be learned, and a ranker warns of it.
@@ -65,3 +66,26 @@ def test_a_fit_of_a_factored_relation_equals_that_of_the_dense_one(form, name, r
         factored, dense = case.ranker(**params).fit(graph), case.ranker(**params).fit(X, graph.to_dense())
         expected = dense.predict(case.X_new)
         np.testing.assert_allclose(factored.predict(case.X_new), expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_disagreement_of_factors_is_on_the_scale_of_the_labels(scale):
+    A, S = scale * np.array([[1.0, 0.3], [0.2, -1.0], [0.5, 0.5]]), np.array([[1.0, 2.0], [0.0, 1.0]])
+    seen, Y = Factored(A, S, A), A @ S @ A.T
+    np.testing.assert_allclose(seen.disagreement(1), np.sqrt(np.mean((Y - Y.T) ** 2)), rtol=1e-9)
+
+
+def test_classes_without_members_do_not_count():
+    S = np.array([[1.0, 0.5, 9.0], [0.5, 1.0, 0.0], [-9.0, 0.0, 1.0]])
+    seen = Factored.from_classes(np.array([0, 1, 2, 1]), S, np.float64)
+    assert seen.extremes() == (-9, 9)
+    assert seen.disagreement(1) == 18
+    some = np.array([0, 1, 3])
+    assert seen.take(some, some).extremes() == (0.5, 1)
+    assert seen.take(some, some).disagreement(1) == 0
+
+
+def test_factors_with_an_empty_and_a_double_row_are_not_classes():
+    A = sparse.csr_array(np.array([[1.0, 1.0], [0.0, 0.0]]))
+    seen = Factored(A, np.eye(2), A)
+    assert seen.extremes() == (0, 2)

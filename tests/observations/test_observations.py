@@ -57,7 +57,7 @@ complete = pytest.mark.parametrize("form", [name for name, (seen, _) in forms().
 
 
 @every
-def test_facts(form):
+def test_the_facts_are_those_of_the_dense_labels(form):
     seen, Y = forms()[form]
     known = ~np.isnan(Y)
     assert seen.shape == Y.shape
@@ -72,7 +72,7 @@ def test_facts(form):
 
 
 @every
-def test_dense_blocks_and_transpose(form):
+def test_dense_blocks_and_the_transpose_are_those_of_the_dense_labels(form):
     seen, Y = forms()[form]
     for rows in (slice(None), slice(2, 5), slice(7, 20), slice(0, 0), slice(-2, None)):
         np.testing.assert_allclose(seen.to_dense(rows), Y[rows], atol=1e-12)
@@ -85,7 +85,7 @@ def test_dense_blocks_and_transpose(form):
     [([3, 1, 8], [0, 2, 4, 5]), ([5, 5, 0], [7, 7, 7, 1]), (np.arange(N)[::-1], np.arange(N)), ([], [1]), ([4], [4])],
     ids=["distinct", "repeated", "reversed", "none", "one"],
 )
-def test_take(form, rows, cols):
+def test_a_part_is_dense_indexing(form, rows, cols):
     seen, Y = forms()[form]
     rows, cols = np.asarray(rows, dtype=int), np.asarray(cols, dtype=int)
     np.testing.assert_allclose(seen.take(rows, cols).to_dense(), Y[np.ix_(rows, cols)], atol=1e-12)
@@ -96,7 +96,7 @@ def test_take(form, rows, cols):
 @every
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("offset", [0.0, 0.5])
-def test_disagreement(form, sign, offset):
+def test_the_disagreement_is_that_of_the_dense_labels(form, sign, offset):
     seen, Y = forms()[form]
     gaps = np.abs((Y - offset) - sign * (Y.T - offset))
     largest, rms = np.nanmax(gaps), np.sqrt(np.nanmean(gaps**2))
@@ -107,31 +107,8 @@ def test_disagreement(form, sign, offset):
         assert seen.disagreement(sign, offset) == 0
 
 
-@pytest.mark.parametrize("scale", [1e-5, 1e5])
-def test_disagreement_of_factors_is_on_the_scale_of_the_labels(scale):
-    A, S = scale * np.array([[1.0, 0.3], [0.2, -1.0], [0.5, 0.5]]), np.array([[1.0, 2.0], [0.0, 1.0]])
-    seen, Y = Factored(A, S, A), A @ S @ A.T
-    np.testing.assert_allclose(seen.disagreement(1), np.sqrt(np.mean((Y - Y.T) ** 2)), rtol=1e-9)
-
-
-def test_classes_without_members_do_not_count():
-    S = np.array([[1.0, 0.5, 9.0], [0.5, 1.0, 0.0], [-9.0, 0.0, 1.0]])
-    seen = Factored.from_classes(np.array([0, 1, 2, 1]), S, np.float64)
-    assert seen.extremes() == (-9, 9)
-    assert seen.disagreement(1) == 18
-    some = np.array([0, 1, 3])
-    assert seen.take(some, some).extremes() == (0.5, 1)
-    assert seen.take(some, some).disagreement(1) == 0
-
-
-def test_factors_with_an_empty_and_a_double_row_are_not_classes():
-    A = sparse.csr_array(np.array([[1.0, 1.0], [0.0, 0.0]]))
-    seen = Factored(A, np.eye(2), A)
-    assert seen.extremes() == (0, 2)
-
-
 @complete
-def test_reductions(form):
+def test_reductions_are_those_of_the_dense_labels(form):
     seen, Y = forms()[form]
     rng = np.random.default_rng(1)
     Z, Z_objects = rng.normal(size=(N, 4)), rng.normal(size=(N, 3))
@@ -151,62 +128,3 @@ def test_reductions_follow_the_precision_of_the_coordinates(form):
     assert seen.reduce(Z, Z).dtype == np.float32
     assert seen.row_sums().dtype == np.float64
     np.testing.assert_allclose(seen.reduce(Z, Z), Z.T @ Y @ Z, atol=1e-3)
-
-
-def test_disagreement_over_many_blocks():
-    """More rows than a block of the blocked comparison has, with one gap in the last and one in the first block."""
-    n = 1100
-    Y = np.zeros((n, n), dtype=np.float32)
-    Y[1090, 30] = 3
-    assert Complete(Y).disagreement(1) == 3
-    Y[30, 1090] = 3
-    assert Complete(Y).disagreement(1) == 0
-    assert Complete(Y).disagreement(-1) == 6
-    Y[:] = 0.5
-    assert Complete(Y).disagreement(-1, 0.5) == 0
-
-
-def test_repeated_and_weighted_edges_are_merged():
-    sources, targets = np.array([2, 0, 2, 1, 2, 0]), np.array([1, 0, 1, 2, 1, 2])
-    values = np.array([1.0, 5.0, 4.0, 7.0, 100.0, 9.0])
-    weights = np.array([1.0, 2.0, 3.0, 1.0, 0.0, 0.5])
-    seen = Edges(sources, targets, values, weights, (3, 3))
-    assert seen.n_edges == 5  # the edge of weight zero is not observed
-    assert seen.n_pairs == 4
-    expected = np.full((3, 3), np.nan)
-    expected[2, 1], expected[0, 0], expected[1, 2], expected[0, 2] = 13 / 4, 5, 7, 9
-    np.testing.assert_allclose(seen.to_dense(), expected)
-    np.testing.assert_array_equal(seen.sources, [0, 0, 1, 2])
-    np.testing.assert_array_equal(seen.indices, [0, 2, 2, 1])
-    np.testing.assert_array_equal(seen.indptr, [0, 2, 3, 4])
-    np.testing.assert_array_equal(seen.weights, [2, 0.5, 1, 4])
-    np.testing.assert_array_equal(seen.transpose().weights, [2, 4, 0.5, 1])
-    np.testing.assert_allclose(seen.transpose().to_dense(), expected.T)
-    some = np.array([2, 1])
-    part = seen.take(some, some)
-    assert part.n_edges == 3
-    assert part.n_pairs == 2
-    np.testing.assert_array_equal(part.weights, [4, 1])
-
-
-def test_all_pairs_repeated_or_weighted_are_not_complete():
-    i, j = (grid.ravel() for grid in np.meshgrid(range(3), range(3), indexing="ij"))
-    values = np.arange(9.0)
-    assert Edges(i, j, values, None, (3, 3)).is_complete
-    assert not Edges(i[1:], j[1:], values[1:], None, (3, 3)).is_complete
-    assert not Edges(i, j, values, np.full(9, 2.0), (3, 3)).is_complete
-    twice = Edges(np.tile(i, 2), np.tile(j, 2), np.tile(values, 2), None, (3, 3))
-    assert twice.n_pairs == 9
-    assert not twice.is_complete
-    assert not Edges(np.r_[i[1:], 1], np.r_[j[1:], 1], values, None, (3, 3)).is_complete
-
-
-def test_no_edges():
-    seen = Edges.from_holes(np.full((2, 3), np.nan))
-    assert (seen.n_edges, seen.extremes(), seen.disagreement(1)) == (0, (0.0, 0.0), 0.0)
-    assert np.isnan(seen.transpose().to_dense()).all()
-
-
-def test_stored_zeros_are_observed():
-    Y = sparse.csr_array((np.array([0.0, 2.0]), np.array([1, 0]), np.array([0, 1, 2])), shape=(2, 2))
-    np.testing.assert_array_equal(Edges.from_stored(Y).to_dense(), [[np.nan, 0], [2, np.nan]])

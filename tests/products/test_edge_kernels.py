@@ -143,7 +143,7 @@ def test_nodes_without_an_edge_are_left_out():
     assert KroneckerEdges(RELATIONS["ordinary"], K, None, some_edges(rng, 30, 30, 900)).sandwich.outer is K
 
 
-def test_cartesian_refuses_new_nodes():
+def test_the_cartesian_kernel_refuses_new_nodes():
     rng = np.random.default_rng(5)
     kernel = edge_kernel("cartesian", np.eye(5), None, some_edges(rng, 5, 5, 12))
     with pytest.raises(ValueError, match="Cartesian edge kernel cannot predict for nodes other than the training"):
@@ -157,7 +157,7 @@ def test_one_domain_kernels_refuse_two(name):
         edge_kernel(name, np.eye(5), np.eye(4), some_edges(rng, 5, 4, 12))
 
 
-def test_unknown_kernel():
+def test_an_unknown_kernel_is_refused():
     rng = np.random.default_rng(7)
     with pytest.raises(ValueError, match=r"an edge kernel is one of .*'mlpk'.*, got 'tensor'"):
         edge_kernel("tensor", np.eye(5), None, some_edges(rng, 5, 5, 12))

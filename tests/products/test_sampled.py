@@ -43,7 +43,7 @@ def threads(monkeypatch):
 @backends
 @pytest.mark.parametrize("width", [1, 2, 7])
 @pytest.mark.parametrize("shape", [(9, 9), (6, 11), (11, 4)])
-def test_equal_dense_products(shape, width, backend):
+def test_sampled_products_equal_dense_ones(shape, width, backend):
     observed = pattern(*shape, 0.4)
     rng = np.random.default_rng(1)
     A, B = rng.normal(size=(shape[0], width)), rng.normal(size=(shape[1], width))
@@ -54,17 +54,6 @@ def test_equal_dense_products(shape, width, backend):
     np.testing.assert_allclose(one.at_edges(A, B), (A @ B.T)[observed], rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(one.times(entries, B), S @ B, rtol=1e-12, atol=1e-14)
     assert one.n_pairs == observed.sum()
-
-
-@pytest.mark.parametrize("shape", [(300, 517), (1, 1), (0, 4), (256, 3)])
-def test_matrices_by_rows(shape):
-    A = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-    assert _blocks.by_rows(A) is A
-    for other in (A.T, A[::2, ::-1]):
-        turned = _blocks.by_rows(other)
-        assert turned.flags.c_contiguous
-        assert turned.dtype == A.dtype
-        np.testing.assert_array_equal(turned, other)
 
 
 @pytest.mark.skipif(sampled.numba_loops() is None, reason="no numba")
@@ -91,7 +80,7 @@ def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):
 
 
 @backends
-def test_threads_with_few_or_uneven_rows(backend, threads):
+def test_threads_take_few_and_uneven_rows(backend, threads):
     for observed in (
         np.ones((1, 5), dtype=bool),
         np.ones((2, 1), dtype=bool),

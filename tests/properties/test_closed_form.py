@@ -50,7 +50,7 @@ def largest(K):
 
 
 @given(domains(), relations, losses, shares, st.sampled_from(["outgoing", "incoming"]), st.data())
-def test_equals_naive(domain, relation, loss, share, rank_by, data):
+def test_every_closed_form_equals_the_naive_twin(domain, relation, loss, share, rank_by, data):
     X, X_new, params, values = domain
     Y = data.draw(numbers(len(X), len(X)))
     K, everyone = values(X, X), np.vstack([X, X_new])
@@ -80,7 +80,7 @@ def test_equals_naive(domain, relation, loss, share, rank_by, data):
 
 
 @given(domains(), losses, shares, st.data())
-def test_two_domains_equal_naive(domain, loss, share, data):
+def test_two_domains_equal_the_naive_twin(domain, loss, share, data):
     X, X_new, params, values = domain
     objects, new_objects, _, other_values = data.draw(domains(params["kernel"], params["constant"]))
     Y = data.draw(numbers(len(X), len(objects)))

@@ -35,7 +35,7 @@ def graphs(draw):
     t=st.integers(0, 12),
 )
 @settings(max_examples=120, deadline=None)
-def test_any_graph(graph, relation, loss, backend, t):
+def test_the_dual_solution_of_any_graph_equals_the_naive_twin(graph, relation, loss, backend, t):
     K, sources, targets, values, weights = graph
     n = len(K)
     expected = naive_scores(K, sources, targets, values, 1.0, relation=relation, loss=loss, weights=weights)

@@ -87,7 +87,7 @@ def test_parts_of_edge_lists_keep_weights_and_repeats(edges, data):
 
 
 @given(graphs(), st.data())
-def test_indexing_is_dense_indexing(graph_and_labels, data):
+def test_indexing_a_graph_is_dense_indexing(graph_and_labels, data):
     graph, Y = graph_and_labels
     n = len(Y)
     np.testing.assert_allclose(graph.to_dense(), Y, atol=1e-12)

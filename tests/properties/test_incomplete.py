@@ -56,7 +56,7 @@ def assert_close(found, expected, labels):
 
 @settings(max_examples=150)
 @given(nodes(), st.sampled_from(["linear", "rbf"]), st.booleans(), relations, losses, solvers, shares, st.data())
-def test_equals_naive(X, kernel, constant, relation, loss, solver, share, data):
+def test_every_solver_equals_the_naive_twin(X, kernel, constant, relation, loss, solver, share, data):
     assume(X.any() or constant or kernel == "rbf")
     sources, targets, y, weights = data.draw(edges(len(X), len(X)))
     rank_by = data.draw(st.sampled_from(["outgoing", "incoming"]))
@@ -98,7 +98,7 @@ def test_equals_naive(X, kernel, constant, relation, loss, solver, share, data):
 
 
 @given(st.data(), st.sampled_from(["linear", "rbf"]), losses, solvers, shares)
-def test_two_domains_equal_naive(data, kernel, loss, solver, share):
+def test_two_domains_equal_the_naive_twin(data, kernel, loss, solver, share):
     X, objects = data.draw(nodes()), data.draw(nodes())
     assume(kernel == "rbf" or (X.any() and objects.any()))
     sources, targets, y, weights = data.draw(edges(len(X), len(objects)))

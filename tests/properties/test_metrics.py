@@ -51,7 +51,7 @@ def test_pairs_are_counted_exactly(backend, few_levels, relation):
 @pytest.mark.parametrize("name", ["rank_loss", "concordance_index", "auc", "kendall_tau"])
 @given(relation=relations())
 @settings(max_examples=60, deadline=None)
-def test_measures_of_pairs(name, relation):
+def test_measures_of_pairs_agree_with_their_naive_twins(name, relation):
     Y, H = relation
     values = metrics.MEASURES[name](Y, H, average=None)
     np.testing.assert_allclose(values, per_row(getattr(naive, name), Y, H), rtol=1e-12, atol=1e-15)
@@ -83,7 +83,7 @@ def test_measures_of_one_ranking_are_expectations_over_ties(name, options, relat
 @pytest.mark.parametrize("name", sorted(metrics.MEASURES))
 @given(relation=relations(min_value=0), data=st.data())
 @settings(max_examples=25, deadline=None)
-def test_only_the_order_of_scores_and_no_position_counts(name, relation, data):
+def test_only_the_order_of_the_scores_counts_and_no_position(name, relation, data):
     Y, H = relation
     measure = metrics.MEASURES[name]
     values = measure(Y, H, average=None)
@@ -103,7 +103,7 @@ def test_negated_scores_or_relevances_give_one_minus_the_loss(relation):
 
 @given(relation=relations())
 @settings(max_examples=40, deadline=None)
-def test_unobserved_objects_are_as_if_not_there(relation):
+def test_unobserved_objects_count_as_absent(relation):
     Y, H = relation
     for y, h in zip(Y, H, strict=True):
         seen = ~np.isnan(y)

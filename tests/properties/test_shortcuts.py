@@ -34,7 +34,7 @@ def numbers(rows, columns):
     st.sampled_from([1e-4, 1e-2, 1.0, 100.0]),
     st.data(),
 )
-def test_equals_retraining(shortcut, relation, loss, share, data):
+def test_every_shortcut_equals_retraining(shortcut, relation, loss, share, data):
     n, d = data.draw(st.integers(2, 5)), data.draw(st.integers(1, 6))
     X, Y = data.draw(numbers(n, d)), data.draw(numbers(n, n))
     constant = data.draw(st.booleans())

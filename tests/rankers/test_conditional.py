@@ -1,21 +1,30 @@
-"""ConditionalRanker as a scikit-learn estimator: parameters, fitted attributes, model selection, scores, plans."""
+"""ConditionalRanker as a scikit-learn estimator: parameters, fitted attributes, model selection, paths."""
 
 import inspect
 import pickle
-import time
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, KFold, RandomizedSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from builders import LABELS, NODES, TWELVE_LABELS, TWELVE_NODES, refused, with_entry
-from condrank import ConditionalRanker, RelationGraph, metrics
-from condrank.exceptions import RelationWarning
+from builders import (
+    ALPHAS,
+    LABELS,
+    NODES,
+    TWELVE_LABELS,
+    TWELVE_NODES,
+    mean_scores,
+    noisy_graph,
+    ranker_for,
+    refused,
+    with_entry,
+)
+from condrank import ConditionalRanker, RelationGraph
 
 N = 24
 X = np.random.default_rng(0).normal(size=(N, 4))
@@ -46,7 +55,7 @@ def test_init_stores_parameters_untouched():
     assert set(ranker.get_params()) == set(params)
 
 
-def test_promised_parameters_and_defaults():
+def test_parameters_and_defaults_are_those_promised():
     promised = {
         "relation": "ordinary",
         "loss": "ranking",
@@ -65,7 +74,7 @@ def test_promised_parameters_and_defaults():
     assert promised.items() <= ConditionalRanker().get_params().items()
 
 
-def test_get_set_clone_repr():
+def test_parameters_can_be_read_set_cloned_and_shown():
     ranker = ConditionalRanker("symmetric", "regression", 0.3, "rbf", gamma=0.7)
     assert repr(ranker) == (
         "ConditionalRanker(alpha=0.3, gamma=0.7, kernel='rbf', loss='regression',\n"
@@ -82,29 +91,10 @@ def test_get_set_clone_repr():
         ranker.set_params(lamda=3)
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda ranker: ranker.predict(X),
-        lambda ranker: ranker.predict_edges(X, X),
-        lambda ranker: ranker.rank(X),
-        lambda ranker: ranker.score(X, Y),
-        lambda ranker: ranker.coef_,
-        lambda ranker: ranker.dual_coef_,
-        lambda ranker: next(ranker.path([1.0])),
-    ],
-)
-def test_not_fitted(use):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
-        use(ConditionalRanker())
-    assert not hasattr(ConditionalRanker(), "coef_")
-    assert not hasattr(ConditionalRanker(), "dual_coef_")
-
-
 # Fitting
 
 
-def test_fitted_attributes():
+def test_a_fit_sets_the_fitted_attributes():
     ranker = ConditionalRanker(alpha=3)
     assert ranker.fit(X, Y) is ranker
     assert ranker.alpha_ == 3
@@ -140,7 +130,7 @@ def test_fit_leaves_its_input_alone(relation, loss, kernel):
         assert all(np.array_equal(old, new) for old, new in zip(before, after, strict=True))
 
 
-def test_read_only_input():
+def test_read_only_input_is_accepted():
     given, labels = X.copy(), Y.copy()
     for array in (given, labels):
         array.flags.writeable = False
@@ -148,7 +138,7 @@ def test_read_only_input():
         ConditionalRanker(kernel=kernel).fit(given, labels).predict(given)
 
 
-def test_graph_and_arrays_are_the_same():
+def test_a_graph_and_arrays_give_the_same_ranker():
     by_graph, by_arrays = ConditionalRanker().fit(RelationGraph(X, Y)), ConditionalRanker().fit(X.tolist(), Y.tolist())
     np.testing.assert_allclose(by_graph.predict(NEW), by_arrays.predict(NEW.tolist()), rtol=1e-12)
     assert by_graph.score(RelationGraph(X, Y)) == by_arrays.score(X, Y)
@@ -162,7 +152,7 @@ def test_memory_order_does_not_matter():
     np.testing.assert_allclose(strided.predict(NEW), ConditionalRanker().fit(X, Y).predict(NEW), rtol=1e-9)
 
 
-def test_refit_overwrites():
+def test_a_second_fit_replaces_the_first():
     ranker = ConditionalRanker("reciprocal", "regression", 1.0, "rbf").fit(X, 1 / (1 + np.exp(Y.T - Y)))
     assert ranker.predict(X[:1], X[:1]).item() == pytest.approx(0.5)
     ranker.set_params(relation="ordinary", kernel="linear", alpha=2.0).fit(X[:10, :2], Y[:10, :10])
@@ -182,7 +172,7 @@ def test_changing_parameters_needs_a_new_fit():
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric"])
-def test_pickling_a_fitted_ranker(kernel, relation):
+def test_a_pickled_ranker_predicts_the_same(kernel, relation):
     given = K if kernel == "precomputed" else X
     new = K[:3] if kernel == "precomputed" else NEW
     ranker = ConditionalRanker(relation, "ranking", 0.5, kernel, prior="similarity").fit(given, Y + Y.T)
@@ -192,65 +182,6 @@ def test_pickling_a_fitted_ranker(kernel, relation):
     np.testing.assert_array_equal(
         next(again.path([2.0])).predict(new), next(ranker.path([2.0])).predict(new)
     )  # the path needs no second fit either
-
-
-def test_labels_that_disagree_warn():
-    with pytest.warns(RelationWarning, match=r"relation='symmetric'.* of the largest label; the symmetric part is"):
-        ConditionalRanker("symmetric").fit(X, Y)
-    with pytest.warns(RelationWarning, match=r"relation='reciprocal'.*; the skew-symmetric part is learned") as seen:
-        ConditionalRanker("reciprocal").fit(X, Y)
-    assert seen[0].filename == __file__  # the caller's line is shown
-
-
-def test_labels_that_agree_do_not_warn(recwarn):
-    ConditionalRanker("symmetric").fit(X, Y + Y.T)
-    ConditionalRanker("reciprocal").fit(X, Y - Y.T)
-    ConditionalRanker("ordinary").fit(X, Y)
-    assert not [w for w in recwarn if issubclass(w.category, RelationWarning)]
-
-
-# Scores
-
-
-def test_score_is_one_minus_the_pooled_rank_loss():
-    ranker = ConditionalRanker(alpha=0.5).fit(X[:14], Y[:14, :14])
-    part, truth = X[14:], Y[14:, 14:]
-    scores = ranker.predict(part, part)
-    assert ranker.score(part, truth) == pytest.approx(1 - metrics.rank_loss(truth, scores, average="micro"), abs=1e-12)
-    assert ranker.score(part, truth) == pytest.approx(1 - loss_by_pairs(truth, scores), abs=1e-12)
-    assert ranker.score(RelationGraph(X, Y)[14:]) == pytest.approx(ranker.score(part, truth), abs=1e-12)
-    assert ranker.score(part, scores) == 1
-    assert ranker.score(part, -scores) == 0
-
-
-def test_score_with_unobserved_pairs():
-    ranker = ConditionalRanker(alpha=0.5).fit(X[:14], Y[:14, :14])
-    part, truth = X[14:], np.where(np.random.default_rng(4).random((10, 10)) < 0.6, Y[14:, 14:].round(), np.nan)
-    expected = 1 - loss_by_pairs(truth, ranker.predict(part, part))
-    assert 0 < expected < 1
-    assert ranker.score(part, truth) == pytest.approx(expected, abs=1e-12)
-    sources, targets = np.nonzero(~np.isnan(truth))
-    edges = RelationGraph.from_edges(part, sources, targets, truth[sources, targets])
-    assert ranker.score(edges) == pytest.approx(expected, abs=1e-12)
-
-
-def test_score_incoming_compares_the_edges_that_end_at_a_node():
-    ranker = ConditionalRanker(alpha=0.5, rank_by="incoming").fit(X[:14], Y[:14, :14])
-    part, truth = X[14:], Y[14:, 14:]
-    expected = 1 - loss_by_pairs(truth.T, ranker.predict(part, part))
-    assert ranker.score(part, truth) == pytest.approx(expected, abs=1e-12)
-
-
-def test_score_of_two_domains_and_of_factored_relations():
-    graph = RelationGraph(X[:14], Y[:14, 14:], objects=X[14:, :3])
-    for rank_by in ("outgoing", "incoming"):
-        ranker = ConditionalRanker(alpha=0.5, rank_by=rank_by).fit(graph[:9])
-        truth = graph[9:].to_dense() if rank_by == "outgoing" else graph[9:].to_dense().T
-        assert ranker.score(graph[9:]) == pytest.approx(1 - loss_by_pairs(truth, ranker.predict(graph[9:])), abs=1e-12)
-    classes = RelationGraph.from_classes(X, np.arange(N) % 3)
-    ranker = ConditionalRanker("symmetric", alpha=0.5).fit(classes[:14])
-    expected = 1 - loss_by_pairs(classes[14:].to_dense(), ranker.predict(classes[14:]))
-    assert ranker.score(classes[14:]) == pytest.approx(expected, abs=1e-12)
 
 
 # Model selection over nodes
@@ -282,7 +213,7 @@ def test_cross_val_score_is_setting_four(kernel):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 @pytest.mark.parametrize("form", ["dense", "sparse", "classes"])
-def test_grid_search(kernel, form):
+def test_a_grid_search_refits_the_best_alpha(kernel, form):
     nodes = K if kernel == "precomputed" else X
     graph = {
         "dense": lambda: RelationGraph(nodes, Y),
@@ -300,7 +231,7 @@ def test_grid_search(kernel, form):
     assert search.score(graph) == search.best_estimator_.score(graph)
 
 
-def test_grid_search_in_two_processes():
+def test_a_grid_search_runs_in_two_processes():
     for graph, kernel in ((RelationGraph(X, Y), "linear"), (RelationGraph(K, Y), "precomputed")):
         searches = [
             GridSearchCV(
@@ -312,68 +243,65 @@ def test_grid_search_in_two_processes():
         np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
-def test_grid_search_over_two_domains_splits_the_conditioning_nodes():
+def test_a_grid_search_over_two_domains_splits_the_conditioning_nodes():
     graph = RelationGraph(X[:14], Y[:14, 14:], objects=X[14:, :3])
     search = GridSearchCV(ConditionalRanker(), {"alpha": [1e-2, 10.0]}, cv=3, error_score="raise").fit(graph)
     assert search.best_estimator_.predict(X[:1]).shape == (1, 10)
 
 
-def test_pipeline_of_node_features():
+def test_a_pipeline_scales_the_features_of_nodes():
     pipeline = make_pipeline(StandardScaler(), ConditionalRanker(alpha=0.5)).fit(X * 7 + 3, Y)
     scaler = StandardScaler().fit(X * 7 + 3)
     expected = ConditionalRanker(alpha=0.5).fit(scaler.transform(X * 7 + 3), Y).predict(scaler.transform(NEW))
     np.testing.assert_allclose(pipeline.predict(NEW), expected, rtol=1e-10)
 
 
-# Plans
+@pytest.mark.parametrize("form", ["features", "kernel", "holes", "classes"])
+def test_a_grid_search_is_setting_4(form):
+    graph, ranker = noisy_graph(form), ranker_for(form)
+    search = GridSearchCV(ranker, ALPHAS, cv=5, error_score="raise").fit(graph)
+    folds = list(KFold(5).split(np.empty(len(graph))))
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], mean_scores(ranker, graph, folds))
+    # refitted on the whole graph
+    again = clone(ranker).set_params(**search.best_params_).fit(graph)
+    np.testing.assert_allclose(search.predict(graph), again.predict(graph))
 
 
-def test_plan_before_any_work():
-    plan = ConditionalRanker(kernel="rbf").plan(X, Y)
-    assert plan.solver == "closed_form"
-    assert plan.reason == "the graph is complete"
-    assert plan.coordinates == "exact rbf kernel"
-    assert plan.n_coordinates == N
-    assert plan.memory > 3 * 8 * N * N - 1
-    assert plan.flops > 9 * N**3
-    assert "closed_form: the graph is complete; exact rbf kernel, at most 24 coordinates" in str(plan)
-    plan = ConditionalRanker().plan(RelationGraph.from_classes(X, np.arange(N) % 2))
-    assert (plan.coordinates, plan.n_coordinates) == ("explicit features", 4)
-    assert "factored" in plan.reason
-    assert ConditionalRanker(solver="closed_form").plan(X, Y).solver == "closed_form"
-    assert ConditionalRanker(constant=True).plan(X, Y).n_coordinates == 5
+@pytest.mark.parametrize("form", ["features", "kernel"])
+def test_a_parallel_search_gives_the_same_scores(form):
+    graph, ranker = noisy_graph(form), ranker_for(form)
+    one = GridSearchCV(ranker, ALPHAS, cv=4, error_score="raise").fit(graph)
+    two = GridSearchCV(ranker, ALPHAS, cv=4, error_score="raise", n_jobs=2).fit(graph)
+    np.testing.assert_allclose(two.cv_results_["mean_test_score"], one.cv_results_["mean_test_score"])
+    assert two.best_params_ == one.best_params_
 
 
-def test_plan_grows_with_the_work():
-    def planned(**params):
-        return ConditionalRanker(**params).plan(X, Y + Y.T)
-
-    assert planned(relation="symmetric", kernel="rbf").flops > planned(kernel="rbf").flops
-    assert planned(kernel="rbf").flops > planned().flops
-    assert planned(kernel="rbf").memory > planned().memory
-    single = ConditionalRanker(kernel="rbf").plan(X.astype(np.float32), Y.astype(np.float32))
-    assert single.memory < planned(kernel="rbf").memory
-
-
-def test_a_fit_beyond_memory_is_refused_at_once(monkeypatch):
-    monkeypatch.setattr("condrank.base.memory.available_memory", lambda: 16 * 2**30)
-    n = 10**6
-    graph = RelationGraph.from_classes(np.linspace(-1, 1, n)[:, None], np.arange(n) % 10)
-    start = time.perf_counter()
-    with pytest.raises(ValueError, match=r"needs about 14\.6 TiB \(exact rbf kernel, 1000000 coordinates\) but 16 GiB"):
-        ConditionalRanker(kernel="rbf").fit(graph)
-    assert time.perf_counter() - start < 1
-    assert ConditionalRanker("symmetric", constant=True).fit(graph).coef_.shape == (2, 2)  # explicit features fit
+def test_random_and_halving_searches_choose_an_alpha():
+    graph = noisy_graph()
+    random = RandomizedSearchCV(ConditionalRanker(), ALPHAS, n_iter=2, cv=4, random_state=0, error_score="raise")
+    assert len(random.fit(graph).cv_results_["params"]) == 2
+    halving = HalvingGridSearchCV(ConditionalRanker(), ALPHAS, cv=3, min_resources=12, random_state=0)
+    halving.set_params(error_score="raise").fit(graph)
+    assert halving.n_resources_[0] == 12
+    assert halving.best_params_["alpha"] in ALPHAS["alpha"]
 
 
-def test_memory_limits_what_is_fitted(monkeypatch):
-    needed = ConditionalRanker(kernel="rbf").plan(X, Y).memory
-    monkeypatch.setattr("condrank.base.memory.available_memory", lambda: needed - 1)
-    with pytest.raises(ValueError, match=r"(?s)float32|factored relation"):
-        ConditionalRanker(kernel="rbf").fit(X, Y)
-    for available in (needed, None):
-        monkeypatch.setattr("condrank.base.memory.available_memory", lambda available=available: available)
-        ConditionalRanker(kernel="rbf").fit(X, Y)
+def test_cross_val_score_is_a_plain_loop_over_folds_of_nodes():
+    graph = noisy_graph()
+    scores = cross_val_score(ConditionalRanker(), graph, cv=5, error_score="raise")
+    folds = KFold(5).split(np.empty(40))
+    np.testing.assert_allclose(scores, [ConditionalRanker().fit(graph[a]).score(graph[b]) for a, b in folds])
+
+
+def test_a_clone_of_a_search_holds_no_node_data():
+    graph = noisy_graph("kernel")
+    search = GridSearchCV(ranker_for("kernel"), ALPHAS, cv=3).fit(graph)
+    assert not any(isinstance(value, np.ndarray | RelationGraph) for value in clone(search).get_params().values())
+    model = search.best_estimator_
+    assert model.fitted_.trained_on[0].base is graph.nodes.base
+
+
+# Paths and refusals
 
 
 @pytest.mark.parametrize("alphas", [1.0, None, "12"])

@@ -33,16 +33,6 @@ def full_sort(scores, top):
     return np.argsort(-scores, axis=1, kind="stable")[:, :top]
 
 
-def test_row_blocks_cover_all_rows_once():
-    for n_rows in (0, 1, 5, 100):
-        for row_size in (0, 1, 7, 1000):
-            for budget in (1, 10, 64):
-                covered = [i for block in row_blocks(n_rows, row_size, budget) for i in range(n_rows)[block]]
-                assert covered == list(range(n_rows))
-                sizes = [block.stop - block.start for block in row_blocks(n_rows, row_size, budget)]
-                assert all(size == 1 or size * row_size <= budget for size in sizes)
-
-
 @pytest.mark.parametrize("kind", ["distinct", "few values", "all equal", "infinite", "float32"])
 @pytest.mark.parametrize("top", [1, 2, 5, 29, 30, 31, 1000])
 def test_top_indices_are_the_first_of_a_stable_sort(kind, top):
@@ -99,7 +89,7 @@ def test_ties_are_ordered_by_position():
     ids=str,
 )
 @pytest.mark.parametrize("entries", [1, 20, 50])
-def test_blocks_change_nothing(params, entries, monkeypatch):
+def test_blocks_change_no_ranking(params, entries, monkeypatch):
     ranker = ConditionalRanker(alpha=0.1, **params).fit(X, Y)
     graph = RelationGraph(NEW, Y[:7, :7])
 
@@ -126,7 +116,7 @@ def test_blocks_change_nothing(params, entries, monkeypatch):
 
 @pytest.mark.parametrize("params", [{}, {"prior": "similarity"}, {"constant": True}], ids=str)
 @pytest.mark.parametrize("entries", [1, 20, 50])
-def test_blocks_of_a_precomputed_kernel(params, entries, monkeypatch):
+def test_blocks_of_a_precomputed_kernel_change_no_ranking(params, entries, monkeypatch):
     graph = RelationGraph(K, Y)
     ranker = ConditionalRanker(kernel="precomputed", alpha=0.1, **params).fit(graph[:8])
 
@@ -144,28 +134,7 @@ def test_blocks_of_a_precomputed_kernel(params, entries, monkeypatch):
         np.testing.assert_allclose(after, before, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
-@pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
-def test_aligned_pairs_are_the_diagonal_of_all_pairs(kernel, rank_by):
-    given = K if kernel == "precomputed" else X
-    first, second = (K[:7], K[5:]) if kernel == "precomputed" else (NEW, X[5:])
-    ranker = ConditionalRanker(kernel=kernel, alpha=0.1, constant=True, rank_by=rank_by).fit(given, Y)
-    found = ranker.predict_edges(first, second)
-    assert found.shape == (7,)
-    np.testing.assert_allclose(found, np.diagonal(ranker.predict(first, second)), rtol=1e-9, atol=1e-12)
-
-
-def test_many_aligned_pairs_with_the_prior():
-    """More pairs than one block of the prior's kernel has."""
-    rng = np.random.default_rng(4)
-    first, second = rng.integers(0, 7, size=600), rng.integers(0, N, size=600)
-    for kernel in ("linear", "rbf"):
-        ranker = ConditionalRanker(kernel=kernel, alpha=0.1, prior="similarity").fit(X, Y)
-        expected = ranker.predict(NEW)[first, second]
-        np.testing.assert_allclose(ranker.predict_edges(NEW[first], X[second]), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_many_queries_and_objects():
+def test_many_queries_and_objects_are_ranked_in_blocks():
     """Large enough for several blocks of the usual size."""
     rng = np.random.default_rng(5)
     queries, objects = rng.normal(size=(2500, 3)), rng.normal(size=(2000, 3))
@@ -195,7 +164,7 @@ def test_ids_are_given_back():
 
 
 @pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
-def test_ids_of_two_domains(rank_by):
+def test_ids_of_two_domains_are_given_back(rank_by):
     letters = np.array(list("vwxyz"))
     graph = RelationGraph(X, Y[:, :5], objects=NEW[:5], ids=IDS, object_ids=letters)
     ranker = ConditionalRanker(alpha=0.1, rank_by=rank_by).fit(graph)
@@ -207,7 +176,7 @@ def test_ids_of_two_domains(rank_by):
     np.testing.assert_array_equal(ranker.rank(NEW, top=2).ids, objects[ranker.rank(NEW, top=2).indices])
 
 
-def test_to_frame():
+def test_a_ranking_becomes_a_frame():
     pd = pytest.importorskip("pandas")
     graph = RelationGraph(X, Y, ids=IDS)
     ranker = ConditionalRanker(alpha=0.1).fit(graph)
@@ -224,14 +193,14 @@ def test_to_frame():
     assert bare.to_frame()["object"].tolist() == bare.indices.ravel().tolist()
 
 
-def test_to_frame_without_pandas(monkeypatch):
+def test_a_frame_needs_pandas(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     ranking = Ranking(np.array([[0, 1]]), np.array([[2.0, 1.0]]))
     with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install 'condrank\[frames\]'"):
         ranking.to_frame()
 
 
-def test_text():
+def test_a_ranking_is_shown_as_text():
     ranking = Ranking(np.array([[2, 0]] * 7), np.array([[1.5, -0.25]] * 7), None, IDS[:7])
     lines = str(ranking).splitlines()
     assert lines[0] == "n0: 2 (1.5), 0 (-0.25)"

@@ -19,13 +19,13 @@ EPILOG = (
     "[bold]condrank reproduce all --quick[/bold]"
 )
 PACKAGE = "condrank.experiments"
-# Of real and of quick runs: figures that mean nothing should not take the place of real ones.
+# For real and for quick runs, so that the numbers of a quick run do not replace real ones.
 FOLDERS = ("results", "results-quick")
 
 
 def reproduce(
     names: Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes, to see that it works.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run at tiny sizes, to see that it works.")] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -44,10 +44,10 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
     repetitions: Annotated[
-        int | None, typer.Option(min=1, help="How often to repeat what the paper repeats; by default as the paper.")
+        int | None, typer.Option(min=1, help="How often to repeat what the paper repeats; by default as in the paper.")
     ] = None,
 ) -> None:
-    """Run experiments of the paper: its tables and figures, the paper's numbers beside ours.
+    """Run the experiments of the paper, and show its numbers beside ours.
 
     Prints the tables, and writes them and the figures to a folder (Markdown, CSV, PNG).
     """
@@ -79,18 +79,18 @@ def reproduce(
 
 
 def _run(one: Any, results: ModuleType, keep: Any, **asked: Any) -> Any:
-    """Run an experiment with its steps on stderr; what there is after each row is kept."""
+    """Run an experiment, show its steps on stderr, and write the outcome so far after each row."""
     with progress_bar() as progress:
         bar = progress.add_task(one.name, total=None)
         step = lambda name: progress.update(bar, description=f"{one.name}: {name}")  # noqa: E731
         try:
             return results.run_experiment(one, results.Run(step=step, **asked), keep)
-        except ValueError as error:  # the loaders' word for files that are not what they should be
+        except ValueError as error:  # the loaders raise it for files of the wrong form
             fail(f"{one.name}: {' '.join(str(error).split())}")
 
 
 def load_package() -> ModuleType:
-    """The package of experiments: within condrank in a wheel, in the folder ``experiments`` of a clone."""
+    """The package of experiments: inside condrank in a wheel, in the folder ``experiments`` of a clone."""
     if PACKAGE in sys.modules or importlib.util.find_spec(PACKAGE) is not None:
         return import_module(PACKAGE)
     home = Path(__file__).resolve().parents[3] / "experiments"

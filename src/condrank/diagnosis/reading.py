@@ -65,7 +65,7 @@ def _from_array(labels: ArrayLike, max_nodes: int, rng: np.random.Generator) -> 
         raise ValueError(f"graph must be a RelationGraph or an (n, n) or (n, m) array, got shape {Y.shape}.")
     n_infinite = int(np.isinf(Y).sum())
     if n_infinite:
-        raise ValueError(f"graph must hold finite labels, or NaN for unobserved, got {n_infinite} infinite.")
+        raise ValueError(f"graph must have finite labels, or NaN for unobserved, got {n_infinite} infinite.")
     n_rows, n_columns = Y.shape
     two_domain, n_edges = n_rows != n_columns, int(np.isfinite(Y).sum())
     density = n_edges / Y.size

@@ -1,4 +1,4 @@
-"""Columns as they were read, of a file or a frame, with the rows' numbers as people count them."""
+"""Columns as they are read from a file or a frame, with row numbers as people count them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Named columns of equal length, before they have a kind.
+    """Named columns of equal length, not yet sorted into kinds.
 
     Attributes
     ----------
     values : dict of ndarray
-        Numbers, dates (datetime64), or objects with None where a value is missing; of a text file all are strings.
+        Numbers, dates (datetime64), or objects with None for a missing value. All values of a text file are strings.
     origin : str
-        The file, or what a frame is for.
+        Name of the file, or what the frame holds, such as "nodes".
     first : int
-        Number of the first row: 2 in a file with a header, 1 in one without, 0 (positions) in a frame.
+        Number of the first row: 2 in a file with a header, 1 in a file without, 0 (positions) in a frame.
     """
 
     values: dict[str, np.ndarray]
@@ -43,21 +43,21 @@ class Columns:
         return list(self.values)
 
     def where(self, row: int) -> str:
-        """A row by the number that it has in the file, or by its position in a frame."""
+        """The origin and a row's number in the file, or its position in the frame."""
         return f"{self.origin}, {self.counted(row)}"
 
     def counted(self, row: int) -> str:
-        """The same without the file."""
+        """A row's number or position alone."""
         return f"{'row' if self.first else 'position'} {self.first + row}"
 
     def column(self, name: str, argument: str) -> np.ndarray:
-        """One column; an argument that names none is refused."""
+        """The column that an argument names; raises if there is no such column."""
         if name not in self.values:
-            raise ValueError(f"{argument}={name!r} is no column of {self.origin}, which has {self.names}")
+            raise ValueError(f"{argument}={name!r} is not a column of {self.origin}, which has {self.names}")
         return self.values[name]
 
     def refuse_missing(self, name: str, hint: str = "") -> None:
-        """Refuse a column with a missing value, by its first row."""
+        """Raise if a column has a missing value, with the first such row."""
         gone = missing(self.values[name])
         if gone.any():
             row = int(np.argmax(gone))
@@ -65,36 +65,36 @@ class Columns:
             raise ValueError(f"{self.where(row)}: column {name!r} has no value{more}{hint}")
 
     def refuse_gaps(self, gaps: Mapping[str, np.ndarray], can_drop: bool) -> None:
-        """Refuse missing values of two or more columns at once, given which ones are missing."""
+        """Raise if two or more columns have missing values, with all of these columns; ``gaps`` has a mask for each."""
         counts = {name: int(gone.sum()) for name, gone in gaps.items() if gone.any()}
         if len(counts) > 1:
-            told = ", ".join(
+            listed = ", ".join(
                 f"{name!r} {count} (first in {self.counted(int(np.argmax(gaps[name])))})"
                 for name, count in counts.items()
             )
-            hint = f", or leave the columns out by drop={list(counts)}" if can_drop else ""
-            raise ValueError(f"{self.origin}: {len(counts)} columns have missing values, {told}; fill them in{hint}")
+            hint = f", or leave the columns out with drop={list(counts)}" if can_drop else ""
+            raise ValueError(f"{self.origin}: {len(counts)} columns have missing values, {listed}; fill them in{hint}")
 
 
 def read_table(source: Any, what: str = "the table", corner: str = "") -> Columns:
-    """Columns of a file, a frame, or plain Python.
+    """Columns of a file, a data frame, a dict or a list of dicts.
 
     Parameters
     ----------
     source : path-like, frame, mapping or sequence of mappings
-        CSV (comma, semicolon or tab, told by the header), TSV, JSON lines or Parquet by the file's ending; "-" is CSV
-        or JSON lines on standard input. A pandas or polars frame, a pyarrow table, a dict of columns, or a list of
-        dicts, one a row.
+        A CSV (comma, semicolon or tab, found from the header), TSV, JSON lines or Parquet file, by its ending; "-" is
+        CSV or JSON lines on standard input. Or a data frame of any library that narwhals reads (pandas, polars,
+        pyarrow, Modin, DuckDB, …), a dict of columns, or a list of dicts, one for each row.
     what : str
-        What a frame is called in errors, such as "nodes"; a file is called by its name.
+        Name of a frame in errors, such as "nodes"; a file has its own name.
     corner : str
-        Name of the first column of a CSV file where its header has none, as pandas writes an index; by default such a
-        file is refused.
+        Name for the first column of a CSV file if the header has none, as in a file that pandas wrote with its index;
+        by default such a file is an error.
 
     Returns
     -------
     Columns
-        Values of CSV files stay the strings that they are.
+        Values of CSV files stay strings.
     """
     from condrank.frames import dataframes, formats
 
@@ -116,7 +116,7 @@ def read_table(source: Any, what: str = "the table", corner: str = "") -> Column
 
 
 def checked(values: dict[Any, np.ndarray], origin: str, first: int = 0) -> Columns:
-    """Columns with names that are strings and different, of the same length, at least one of each."""
+    """Columns after checks: different names, the same length, at least one column and one row."""
     names = [str(name) for name in values]
     for number, name in enumerate(names, start=1):
         if not name.strip():
@@ -130,9 +130,9 @@ def checked(values: dict[Any, np.ndarray], origin: str, first: int = 0) -> Colum
     return Columns(dict(zip(names, map(canonical, values.values(), names), strict=True)), origin, first)
 
 
-def refuse_twice(names: Sequence[str], origin: str) -> None:
-    """Refuse a name that two columns have."""
-    seen: set[str] = set()
+def refuse_twice(names: Sequence[Any], origin: str) -> None:
+    """Raise if two columns have the same name."""
+    seen: set[Any] = set()
     for name in names:
         if name in seen:
             raise ValueError(f"{origin}: two columns are named {name!r}")
@@ -140,7 +140,7 @@ def refuse_twice(names: Sequence[str], origin: str) -> None:
 
 
 def canonical(values: np.ndarray, name: str) -> np.ndarray:
-    """Numbers and dates as NumPy has them, anything else as objects with None for what is missing."""
+    """Numbers and dates as NumPy arrays, anything else as objects with None for missing values; durations as days."""
     if values.ndim != 1:
         raise ValueError(f"column {name!r} must be one-dimensional, got shape {values.shape}")
     if values.dtype.kind in "biufM":
@@ -165,7 +165,7 @@ def missing(values: np.ndarray) -> np.ndarray:
 
 
 def as_objects(values: Sequence[Any]) -> np.ndarray:
-    """A one-dimensional array of objects, also of such that NumPy would unpack."""
+    """A one-dimensional array of objects, also of tuples and lists, which NumPy would unpack."""
     out = np.empty(len(values), dtype=object)
     for row, one in enumerate(values):
         out[row] = one
@@ -196,7 +196,7 @@ def _typed(given: list[Any]) -> np.ndarray:
 
 
 def _without_zone(one: Any) -> Any:
-    """A time of some zone as that of UTC, which all of them can be compared in."""
+    """A time with a zone as the same moment in UTC without a zone, so that all times can be compared."""
     if getattr(one, "tzinfo", None) is None:
         return one
     return one.astimezone(datetime.UTC).replace(tzinfo=None)

@@ -1,4 +1,4 @@
-"""Edge tables: values of pairs, won and lost games, or counts of them, as a list of edges."""
+"""Edge tables: values of pairs, won and lost games, or counts of games, read as a list of edges."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from condrank.frames.ends import find_end, refuse_unknown
 from condrank.frames.ids import Ids
 from condrank.frames.kinds import as_number, as_numbers
 
-# Names of columns that are taken without being told, the first that are there.
+# Usual names of columns, used if the caller names none; the first that the table has.
 PAIRS = (("source", "target"), ("from", "to"), ("query", "object"), ("a", "b"), ("player_a", "player_b"), ("i", "j"))
 GAMES = (("winner", "loser"),)
 COUNTS = (("wins_a", "wins_b"), ("wins", "losses"))
-TRUTH = {"": False, "no": False, "n": False, "yes": True, "y": True}  # of a tie, beside numbers and booleans
+TRUTH = {"": False, "no": False, "n": False, "yes": True, "y": True}  # words for a tie, besides numbers and booleans
 VALUES, WEIGHTS, TIES = ("value", "score", "label", "y", "rating", "outcome"), ("weight",), ("tie", "draw")
 
 
 @dataclass(frozen=True)
 class EdgeColumns:
-    """Which columns of an edge table are what.
+    """The columns of an edge table by their role.
 
     Attributes
     ----------
     source, target : str
-        Starting and ending node: of games the winner and the loser.
+        Starting and ending node; for games the winner and the loser.
     value : str or None
         Relation values; None for games and counts.
     weight, tie : str or None
-        Weights of rows; and (games) whether nobody won.
+        Weights of rows; and for games whether nobody won.
     wins : (str, str) or None
-        Counts of games that the source and the target won.
+        Numbers of games that the source and the target won.
     """
 
     source: str
@@ -46,7 +46,7 @@ class EdgeColumns:
 
     @property
     def is_game(self) -> bool:
-        """Outcomes of contests: a row tells both directions."""
+        """Whether rows are outcomes of games, so that one row gives both directions."""
         return self.value is None
 
 
@@ -60,7 +60,7 @@ class EdgeList:
     weights: np.ndarray | None
 
     def both_ways(self, centre: float, sign: int) -> EdgeList:
-        """With every edge turned round: the same value, or the opposite one; loops stay single."""
+        """These edges and their reverses, with the same value (sign 1) or the opposite one (-1); loops stay single."""
         turned = self.sources != self.targets
         values = self.values[turned]
         return EdgeList(
@@ -77,39 +77,40 @@ def read_edges(
     objects: Ids,
     mirror: str | None,
     centre: float,
-    told: dict[str, Any],
+    named: dict[str, Any],
     is_kernel: bool,
 ) -> tuple[EdgeList, EdgeColumns]:
-    """Edges of a table, and which columns were read; what is wrong with a row is told with its number.
+    """Edges of a table and the columns that were read, in O(rows); an error in a row names the row.
 
     Parameters
     ----------
     edges : path-like or frame
         The table.
     nodes, objects : Ids
-        Of the two ends.
+        Ids of the nodes at the two ends.
     mirror : {"auto", None, "same", "opposite"}
-        Whether a row tells the other direction of its pair too, and how; "auto": games and counts do, as opposite.
+        Whether a row also gives the other direction of its pair, with the same or the opposite value; "auto": the
+        opposite for games and counts, nothing for values.
     centre : float
-        Of the opposite: ½ for probabilities.
-    told : dict
-        Names of columns, None where they are to be guessed.
+        Centre of opposite values: ½ for probabilities, else 0.
+    named : dict
+        Names of columns; None for a column to be found by its usual name.
     is_kernel : bool
-        The nodes are those of a kernel, which are of one kind.
+        Whether the nodes come with a kernel, which always has one kind of nodes.
     """
     check_choice("mirror", mirror, ("auto", None, "same", "opposite"))
     columns = read_table(edges, "edges")
-    used = find_columns(columns, **told)
+    used = find_columns(columns, **named)
     two_domains = nodes is not objects
     if two_domains and mirror in ("same", "opposite"):
-        raise ValueError(f"mirror={mirror!r} needs a single domain: there is no other direction between two")
+        raise ValueError(f"mirror={mirror!r} needs a single domain: edges between two domains have no other direction")
     first, second = ("winner", "loser") if used.is_game and used.wins is None else ("source", "target")
     ends = []
     for argument, name, ids, what in (
         (first, used.source, nodes, "node"),
         (second, used.target, objects, "object" if two_domains else "node"),
     ):
-        guess = f" (read as {argument}=)" if told.get(argument) is None and name != argument else ""
+        guess = f" (read as {argument}=)" if named.get(argument) is None and name != argument else ""
         columns.refuse_missing(name, guess)
         ends.append(find_end(columns, name, name + guess, ids, what))
     refuse_unknown(columns, ends, may_be_two=not is_kernel)
@@ -135,7 +136,7 @@ def find_columns(
     tie: str | None = None,
     wins: tuple[str, str] | None = None,
 ) -> EdgeColumns:
-    """Columns that the caller names, and the usual names for the rest."""
+    """Columns that the caller names, and for the rest those with usual names."""
     for argument, name in {
         "source": source,
         "target": target,
@@ -153,15 +154,17 @@ def find_columns(
         for name in wins:
             columns.column(name, "wins")
     if (winner or loser) and (source or target or value or wins):
-        raise ValueError("winner and loser must go without source, target, value and wins: a row is a game")
+        raise ValueError(
+            "winner and loser must not be given together with source, target, value or wins: a row is a game"
+        )
     if value and wins:
-        raise ValueError("value and wins must not both be told: a row is a value or counts of games")
-    told = source or target or value or wins
+        raise ValueError("value and wins must not both be given: a row has a value or counts of games")
+    has_values = source or target or value or wins
     game = _pair(columns, GAMES)
-    if winner or loser or (game and not told):
+    if winner or loser or (game and not has_values):
         first, second = (winner or (game or (None, None))[0]), (loser or (game or (None, None))[1])
         if first is None or second is None:
-            raise ValueError(f"winner and loser must both be told; {columns.origin} has {columns.names}")
+            raise ValueError(f"winner and loser must both be given; {columns.origin} has {columns.names}")
         found = EdgeColumns(first, second, tie=tie or _first(columns, TIES, (first, second)))
     else:
         found = _find_values(columns, source, target, value, wins, weight)
@@ -186,7 +189,7 @@ def _find_values(
         source, target = source or guess[0], target or guess[1]
     if source is None or target is None or source == target:
         raise ValueError(
-            f"{columns.origin} must have two columns with ids of nodes, told by source= and target=, "
+            f"{columns.origin} must have two columns with ids of nodes, named with source= and target=, "
             f"it has {columns.names}"
         )
     if value is None and wins is None and _first(columns, VALUES, (source, target)) is None:
@@ -197,7 +200,7 @@ def _find_values(
     rest = [name for name in rest if name.lower() not in WEIGHTS] or rest
     value = value or _first(columns, VALUES, (source, target)) or (rest[0] if len(rest) == 1 else None)
     if value is None:
-        raise ValueError(f"{columns.origin} must have a column of values, told by value=, it has {columns.names}")
+        raise ValueError(f"{columns.origin} must have a column of values, named with value=, it has {columns.names}")
     return EdgeColumns(source, target, value)
 
 
@@ -212,7 +215,7 @@ def _first(columns: Columns, usual: tuple[str, ...], taken: tuple[str | None, ..
 
 
 def _values(columns: Columns, used: EdgeColumns) -> tuple[np.ndarray, np.ndarray | None]:
-    """Relation values and weights; a count of n games is their mean with weight n."""
+    """Relation values and weights; counts of n games are their mean with weight n."""
     weights = None if used.weight is None else _counts(columns, used.weight)
     if used.wins is not None:
         won, lost = (_counts(columns, name) for name in used.wins)
@@ -227,7 +230,7 @@ def _values(columns: Columns, used: EdgeColumns) -> tuple[np.ndarray, np.ndarray
 
 
 def _ties(columns: Columns, name: str) -> np.ndarray:
-    """Whether nobody won: a number but 0, true, or yes; a cell without a value says no."""
+    """Whether nobody won: a number other than 0, true, or yes; an empty cell means no."""
     given = columns.values[name]
     ties = np.zeros(len(given), dtype=bool)
     for row in np.flatnonzero(~missing(given)).tolist():

@@ -1,4 +1,4 @@
-"""Ends of edges: the nodes that two columns name, and what is told of ids that no node has."""
+"""Ends of edges: the nodes that two columns name, and the error for ids that no node has."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ SHOWN = 3  # unknown ids in an error
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """Where the edges of a table start, or where they end.
+    """The nodes at which the edges of a table start, or at which they end.
 
     Attributes
     ----------
     given : ndarray
-        Ids, as the table has them.
+        Ids as they are in the table.
     name : str
-        The column, as errors call it.
+        Name of the column in errors.
     ids : Ids
-        Of the nodes.
+        Ids of the nodes.
     what : str
-        What the nodes are called.
+        Name of the nodes in errors: "node" or "object".
     places : ndarray
         Positions of the nodes, -1 for an id that no node has.
     """
@@ -39,13 +39,13 @@ class End:
 
 
 def find_end(columns: Columns, column: str, name: str, ids: Ids, what: str) -> End:
-    """One end of the edges, in a column that errors call by a name."""
+    """One end of the edges; ``name`` is the column's name in errors."""
     given = as_id_array(columns.values[column])
     return End(given, name, ids, what, ids.places(given, lambda row: f"{columns.where(row)}, {name}"))
 
 
 def refuse_unknown(columns: Columns, ends: list[End], may_be_two: bool) -> None:
-    """Refuse ids that no node has, of both ends; a hint tells where they may be of a second kind of nodes."""
+    """Raise if an id at either end belongs to no node, with a hint if there may be a second kind of nodes."""
     strange: dict[Any, str] = {}
     rows = np.zeros(len(columns), dtype=bool)
     for end in ends:
@@ -64,7 +64,7 @@ def refuse_unknown(columns: Columns, ends: list[End], may_be_two: bool) -> None:
         more = ", …" if len(names) > SHOWN else ""
         what = " or ".join(dict.fromkeys(end.what for end in ends))
         in_rows = f"{count} rows" if count > 1 else "a row"
-        several = f"; in all {len(names)} ids in {in_rows} are of no {what}: {', '.join(names[:SHOWN])}{more}"
+        several = f"; {len(names)} ids in {in_rows} belong to no {what}: {', '.join(names[:SHOWN])}{more}"
     raise ValueError(
         f"{columns.where(row)}, {first.name}: no {first.what} has the id {shown(first.given, row)!r}{several}; "
         f"{first.ids.hint}{_second_kind(*ends) if may_be_two else ''}"
@@ -72,9 +72,9 @@ def refuse_unknown(columns: Columns, ends: list[End], may_be_two: bool) -> None:
 
 
 def _second_kind(sources: End, targets: End) -> str:
-    """A hint where edges start at nodes and all end elsewhere, as between two kinds of nodes."""
+    """A hint if edges start at nodes but none ends at one: they may connect two kinds of nodes."""
     if sources.ids is not targets.ids or (targets.places >= 0).any() or (sources.places < 0).all():
         return ""
-    if len(set(keys(targets.given))) == 1:  # rather a slip
+    if len(set(keys(targets.given))) == 1:  # more likely a typing error
         return ""
-    return f". No id of {targets.name} is a node's: if they are of a second kind, give their table by objects="
+    return f". No id in {targets.name} belongs to a node: if they are of a second kind, pass their table as objects="

@@ -22,7 +22,7 @@ JSON_LINES = (".jsonl", ".ndjson")
 
 
 def read_file(path: Any, corner: str = "") -> Columns:
-    """Columns of a file, by its ending; "-" is standard input. A first column without a name gets ``corner``."""
+    """Columns of a file, by its ending; "-" is standard input. ``corner`` names a first column without a name."""
     name = os.fspath(path)
     if not isinstance(name, str):
         raise ValueError(f"a file's name must be a string, got {name!r}")
@@ -51,9 +51,9 @@ def read_text(name: str) -> str:
 
 
 def read_rows(text: str, origin: str, delimiter: str | None = None) -> list[list[str]]:
-    """Rows of a CSV file, all of the same length, without space around a cell; empty lines at its end are left out.
+    """Rows of a CSV file, all of the same length, without space around cells and without empty lines at the end.
 
-    Without a delimiter the one that is most frequent in the first line is taken.
+    The default delimiter is the most frequent one in the first line.
     """
     first = text.partition("\n")[0]
     delimiter = delimiter or max(DELIMITERS, key=first.count)
@@ -97,7 +97,7 @@ def _read_json_lines(text: str, origin: str) -> Columns:
 
 
 def of_records(records: Sequence[Mapping[Any, Any]], origin: str, first: int) -> Columns:
-    """Columns of dicts, one a row; what a row lacks is missing."""
+    """Columns of dicts, one for each row; a name that a dict lacks is a missing value."""
     names = list(dict.fromkeys(name for record in records for name in record))
     for row, record in enumerate(records):
         for name, one in record.items():

@@ -1,4 +1,4 @@
-"""Ids of nodes: read from a column, all different, and found again by whatever names them."""
+"""Ids of nodes: read from a column, checked to be different, and looked up."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ NANOSECONDS = {("D", 1): 86_400 * 10**9, ("s", 1): 10**9, ("ms", 1): 10**6, ("us
 
 
 class Moment(NamedTuple):
-    """A date or time as nanoseconds since 1970, whatever unit it was given in."""
+    """A date or time as nanoseconds since 1970, from any unit."""
 
     nanoseconds: int
 
 
 def read_ids(columns: Columns, name: str, hint: str = "") -> np.ndarray:
-    """The ids of a column, as they are; a missing or repeated one is refused by its row."""
+    """The ids of a column, unchanged; raises for a missing or repeated id, with its row."""
     columns.refuse_missing(name, hint)
     ids = columns.values[name]
     twice = find_twice(ids, columns.where)
     if twice is not None:
         first, row = twice
         raise ValueError(
-            f"{columns.where(row)}: id {shown(ids, row)!r} was there before, in {columns.where(first)}; "
-            f"column {name!r} must have every id once{hint}"
+            f"{columns.where(row)}: id {shown(ids, row)!r} occurs already in {columns.where(first)}; "
+            f"every id in column {name!r} must be different{hint}"
         )
     return ids
 
 
 def find_twice(ids: np.ndarray, where: Callable[[int], str]) -> tuple[int, int] | None:
-    """Where the first id that two nodes have is, and where it is again; None where all are different."""
+    """Both positions of the first id that two nodes share; None if all ids are different."""
     seen: dict[Any, int] = {}
     for row, key in enumerate(keys(ids)):
         first = seen.setdefault(_hashable(key, where, row), row)
@@ -43,17 +43,17 @@ def find_twice(ids: np.ndarray, where: Callable[[int], str]) -> tuple[int, int] 
 
 
 class Ids:
-    """Ids of some nodes and where each of them is.
+    """Ids of some nodes and the position of each.
 
-    Where the nodes have strings as ids and the caller numbers or dates, or the other way round, their texts are
-    compared: a text file, a command line and an address have no types.
+    If the nodes have strings as ids and the caller has numbers or dates, or the other way round, their texts are
+    compared, because a text file, a command line and a URL have no types.
 
     Parameters
     ----------
     ids : ndarray of shape (n,)
         All different.
     hint : str, optional
-        What to do where an id is not found; by default one of the ids is shown.
+        Advice in the error for an unknown id; by default one of the ids is shown as an example.
     """
 
     def __init__(self, ids: np.ndarray, hint: str = ""):
@@ -67,7 +67,7 @@ class Ids:
         return len(self.ids)
 
     def find(self, given: Any, where: Callable[[int], str], what: str = "node") -> np.ndarray:
-        """Positions of nodes; an id that no node has is refused by its row."""
+        """Positions of nodes; raises for an id that no node has, with its row."""
         given = as_id_array(given)
         found = self.places(given, where)
         if (found < 0).any():
@@ -89,14 +89,14 @@ class Ids:
 
 
 def listed_ids(given: Any) -> Any:
-    """Ids as something of a length: one alone, or those of a set or a generator, as a list."""
+    """Ids with a length: a list for one id alone, and for a set or a generator."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
         return [given]
     return given if hasattr(given, "__getitem__") else list(given)
 
 
 def as_id_array(given: Any) -> np.ndarray:
-    """Ids as an array, of objects where NumPy would change them."""
+    """Ids as an array; an array of objects if NumPy would change their types."""
     if isinstance(given, np.ndarray):
         return canonical(given, "ids")
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -105,7 +105,7 @@ def as_id_array(given: Any) -> np.ndarray:
 
 
 def keys(ids: np.ndarray) -> list[Any]:
-    """Ids as hashable values; dates of any unit are the same ones."""
+    """Ids as hashable values; a date has the same value in every unit."""
     if ids.dtype.kind == "M":
         if np.datetime_data(ids.dtype) not in NANOSECONDS:
             ids = ids.astype("M8[us]")

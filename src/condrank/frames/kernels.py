@@ -1,4 +1,4 @@
-"""Kernel matrices of files: CSV with or without ids, npy and npz, never with pickled objects."""
+"""Kernel matrices from files (CSV with or without ids, npy and npz, never with pickled objects) and frames."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from condrank.nodes.checking import check_features
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
 
-NAMES = ("kernel", "K")  # of the matrix in a file of several arrays
+NAMES = ("kernel", "K")  # names of the matrix in a file with several arrays
 
 
 def read_kernel(source: Any, name: str | None = None) -> tuple[np.ndarray, np.ndarray | None]:
-    """A kernel matrix between nodes, and their ids where it has them.
+    """A kernel matrix between nodes, and the ids of the nodes if it has them.
 
     Parameters
     ----------
-    source : path-like, ndarray or pandas frame
-        CSV or TSV, with ids in the first row, in the first column, in both or in none; npy; npz with the matrix under
-        ``name`` and ids perhaps under "ids". The columns of a frame are ids; an index that is not just numbers of rows
-        has to name the same nodes, in any order.
+    source : path-like, ndarray or data frame
+        A CSV or TSV file with ids in the first row, in the first column, in both or in neither; an npy file; an npz
+        file with the matrix as ``name``, and ids as "ids" if there are any. The column names of a frame are the ids;
+        the index of a pandas frame, unless it just counts the rows, must name the same nodes in any order.
     name : str, optional
-        The matrix in an npz file; by default the only array, "kernel" or "K".
+        Name of the matrix in an npz file; by default the only array, "kernel" or "K".
 
     Returns
     -------
     K : ndarray of shape (n, n)
-        Finite; whether it is symmetric and positive is told when a ranker is fitted.
+        Finite. Whether it is symmetric and positive semi-definite is checked when a ranker is fitted.
     ids : ndarray of shape (n,) or None
-        Of a CSV file they are strings.
+        Strings if they come from a CSV file.
     """
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
@@ -66,7 +66,7 @@ def read_kernel(source: Any, name: str | None = None) -> tuple[np.ndarray, np.nd
 
 
 def _check_ids(ids: np.ndarray, what: str) -> None:
-    """Refuse a missing id, and one that two nodes of a kernel have."""
+    """Raise for a missing id, and for an id that two nodes share."""
     gone = missing(ids)
     if gone.any():
         raise ValueError(f"{what}: node {int(np.argmax(gone)) + 1} has no id; name it")
@@ -75,12 +75,12 @@ def _check_ids(ids: np.ndarray, what: str) -> None:
         first, again = twice
         raise ValueError(
             f"{what}: nodes {first + 1} and {again + 1} both have the id {shown(ids, again)!r}; "
-            "every node of a kernel must have an id of its own"
+            "every node of a kernel must have its own id"
         )
 
 
 def _refuse_names(names: list[Any]) -> None:
-    """Refuse columns of a frame that name a node twice."""
+    """Raise if two columns of a frame name the same node."""
     _check_ids(canonical(as_objects(names), "ids"), "the kernel")
 
 
@@ -89,7 +89,7 @@ def _of_frame(frame: nw.DataFrame[Any]) -> tuple[np.ndarray, np.ndarray]:
     from narwhals.stable.v2 import maybe_get_index
 
     K, ids = frame.to_numpy(), canonical(as_objects(frame.columns), "ids")
-    index: Any = maybe_get_index(frame)  # None for all but pandas and its like
+    index: Any = maybe_get_index(frame)  # None except for pandas and similar frames
     if index is None or type(index).__name__ == "RangeIndex":
         return K, ids
     _check_ids(ids, "the kernel")
@@ -98,7 +98,7 @@ def _of_frame(frame: nw.DataFrame[Any]) -> tuple[np.ndarray, np.ndarray]:
     if len(rows) != len(ids) or sorted(order.tolist()) != list(range(len(ids))):
         raise ValueError(
             f"the kernel must have the same ids in its index as in its columns, got {rows.tolist()[:3]!r} … and "
-            f"{ids.tolist()[:3]!r} …; reset_index(drop=True) where the rows are in the order of the columns"
+            f"{ids.tolist()[:3]!r} …; use reset_index(drop=True) if the rows are in the order of the columns"
         )
     return K[order], ids
 
@@ -126,12 +126,12 @@ def _read_arrays(path: str, name: str | None) -> tuple[np.ndarray, np.ndarray | 
 def _read_csv(path: str, delimiter: str | None) -> tuple[np.ndarray, np.ndarray | None]:
     rows = read_rows(read_text(path), path, delimiter)
     n_rows, n_cols = len(rows), len(rows[0])
-    # A square of n + 1 has ids on both sides: its corner is no number then.
+    # A square with ids on both sides has a corner that is not a number.
     header = n_rows == n_cols + 1 or (n_rows == n_cols and n_rows > 1 and as_number(rows[0][0]) is None)
     named = n_cols == n_rows + 1 or (n_rows == n_cols and header)
     if abs(n_rows - n_cols) > 1:
         raise ValueError(
-            f"{path} must be a square matrix, perhaps with ids in its first row or column, got {n_rows} × {n_cols}"
+            f"{path} must be a square matrix, with or without ids in its first row or column, got {n_rows} × {n_cols}"
         )
     across, down = (rows[0][int(named) :] if header else None), ([row[0] for row in rows[int(header) :]])
     if header and named and across != down:

@@ -1,4 +1,4 @@
-"""Kinds of columns: numeric, date, categorical or text; told by the values unless the caller tells."""
+"""Kinds of columns: numeric, date, categorical or text; found from the values unless the caller gives them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from condrank.frames.columns import Columns, as_objects, missing
 
 KINDS = ("numeric", "date", "categorical", "text")
-# What people write where a number is not known.
+# What people write for an unknown number.
 MARKERS = {"", "na", "n/a", "nan", "null", "none", "nil", "-", "?", "."}
 ZONE = re.compile(r"(?<=:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)$")
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?)?")
 CODE = re.compile(r"[+-]?0\d")  # 007 is a name, not a number
 TRUTH = {"true": 1.0, "false": 0.0}
-# From this share of numbers, or of dates, on, the rest of a column are taken for mistakes rather than for words.
+# If at least this share of a column are numbers, or dates, the other values are taken as mistakes, not as words.
 MOSTLY = 0.9
 LONG_TEXT, MANY_WORDS, MANY_VALUES = 30, 4, 20
-TELL = "; or say what the column is by categorical=, text= or drop="
+ADVICE = ", or give the kind of the column with categorical= or text=, or leave it out with drop="
 
 
 def infer_kind(columns: Columns, name: str) -> str:
-    """Kind of a column by its values.
+    """Kind of a column, found from its values in O(rows).
 
-    Numbers and booleans are numeric, and so are strings that all read as such, but for codes with leading zeros. ISO
-    dates are dates. Other strings are text where they are long (more than 30 characters or 4 words on average) or
-    mostly different (more than 20 of them, in more than half of the rows), and categories otherwise.
+    Numbers and booleans are numeric, and so are strings that can all be read as numbers, except codes with leading
+    zeros. ISO dates are dates. Other strings are text if they are long (more than 30 characters or 4 words on average)
+    or mostly different (more than 20 different ones, more than half as many as rows), and categories otherwise.
     """
     values = columns.values[name]
     if values.dtype.kind in "biuf":
@@ -38,8 +38,8 @@ def infer_kind(columns: Columns, name: str) -> str:
     strange = next((row for row, one in enumerate(values) if not isinstance(one, str)), None)
     if strange is not None:
         raise ValueError(
-            f"{columns.where(strange)}: column {name!r} mixes types, it has {values[strange]!r}, a "
-            f"{type(values[strange]).__name__}{TELL}"
+            f"{columns.where(strange)}: column {name!r} must have numbers, strings or dates of one type, got "
+            f"{values[strange]!r} of type {type(values[strange]).__name__}; correct it{ADVICE}"
         )
     given = values.tolist()
     if _all_but_mistakes(columns, name, [DATE.fullmatch(one) is not None for one in given], "dates"):
@@ -53,7 +53,7 @@ def infer_kind(columns: Columns, name: str) -> str:
 
 
 def find_gaps(columns: Columns, name: str) -> np.ndarray:
-    """Which values of a column are missing; in one of numbers or dates NA and the like are, too."""
+    """Mask of the missing values of a column; NA and the like count as missing among numbers or dates."""
     values = columns.values[name]
     gone = missing(values)
     if values.dtype.kind != "O":
@@ -66,7 +66,7 @@ def find_gaps(columns: Columns, name: str) -> np.ndarray:
 
 
 def _all_but_mistakes(columns: Columns, name: str, fits: list[bool], what: str) -> bool:
-    """Whether all values are numbers, or dates; a few that are not are refused as mistakes, by the first of them."""
+    """Whether all values are numbers, or dates; raises if only a few are not, with the first of them."""
     if all(fits):
         return True
     given = columns.values[name]
@@ -76,12 +76,12 @@ def _all_but_mistakes(columns: Columns, name: str, fits: list[bool], what: str) 
     if n_fits >= MOSTLY * len(fits) or (markers and 2 * n_fits >= len(fits)):
         found = "no value" if markers else f"{given[others[0]]!r} among {what}"
         hint = "fill it in" if markers else "correct it"
-        raise ValueError(f"{columns.where(others[0])}: column {name!r} has {found}; {hint}{TELL}")
+        raise ValueError(f"{columns.where(others[0])}: column {name!r} has {found}; {hint}{ADVICE}")
     return False
 
 
 def convert(columns: Columns, name: str, kind: str) -> np.ndarray:
-    """A column as float64 (numeric), datetime64 (date) or strings; a value that cannot be is refused by its row."""
+    """A column as float64 (numeric), datetime64 (date) or strings; raises for a value that cannot be, with its row."""
     values = columns.values[name]
     columns.refuse_missing(name, "; fill it in")
     if kind == "numeric":
@@ -89,7 +89,7 @@ def convert(columns: Columns, name: str, kind: str) -> np.ndarray:
     if kind == "date":
         return _as_dates(columns, name, values)
     if values.dtype.kind == "f":
-        # 3 and 3.0 are one category: a column of whole numbers may have been read as floating.
+        # 3 and 3.0 are one category: a column of whole numbers may have been read as floating-point numbers.
         return as_objects([str(int(one)) if one.is_integer() else str(one) for one in values.tolist()])
     if values.dtype.kind == "M":
         return as_objects([str(one) for one in values])
@@ -137,17 +137,17 @@ def _as_dates(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
 
 
 def _in_utc(date: str) -> str:
-    """A time with a zone as that of UTC; one without stays as it is."""
+    """A time with a zone as the same moment in UTC; a time without a zone stays as it is."""
     if not ZONE.search(date):
         return date
     return datetime.fromisoformat(date).astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
 def as_number(one: Any) -> float | None:
-    """The number, or the truth, that a string or an object is, if it is one."""
+    """The number that a string or an object stands for, 1 or 0 for true or false; None if it is not a number."""
     if isinstance(one, str) and one[:1] in "tTfF":
         return TRUTH.get(one.strip().lower())
-    if isinstance(one, str) and "_" in one:  # 1_8 is Python's 18, and nobody else's
+    if isinstance(one, str) and "_" in one:  # 1_8 is 18 only in Python
         return None
     try:
         number = float(one)

@@ -15,19 +15,19 @@ from condrank.frames.table import Table
 
 
 def pack(strings: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Strings as the bytes of all of them (UTF-8) and where each ends, as a model file holds them."""
+    """All bytes of the strings (UTF-8) and the position at which each string ends, for a model file."""
     encoded = [one.encode("utf-8", "surrogatepass") for one in strings]
     ends = np.cumsum([len(one) for one in encoded], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), ends
 
 
 def unpack(data: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """The strings that were packed; a ValueError tells of ends that make no sense."""
+    """The strings that were packed; raises ValueError if the ends do not fit the bytes."""
     if data.dtype != np.uint8 or ends.dtype != np.int64 or data.ndim != 1 or ends.ndim != 1:
-        raise ValueError("packed strings must be bytes and where they end")
+        raise ValueError("packed strings must be one-dimensional arrays of bytes (uint8) and ends (int64)")
     bounds = np.concatenate([[0], ends])
     if (np.diff(bounds) < 0).any() or bounds[-1] != len(data):
-        raise ValueError("packed strings must end one after the other, the last one with the bytes")
+        raise ValueError("ends of packed strings must not decrease, and the last must be the number of bytes")
     whole = data.tobytes()
     places = pairwise(bounds.tolist())
     return as_objects([whole[start:end].decode("utf-8", "surrogatepass") for start, end in places])
@@ -48,7 +48,7 @@ def pack_table(table: Table) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def unpack_table(state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Table:
-    """The table that was packed; a ValueError tells of what does not fit together."""
+    """The table that was packed; raises ValueError if parts do not fit together."""
     kinds = check_kinds(state["columns"])
     columns: dict[str, np.ndarray] = {}
     for number, (name, kind) in enumerate(kinds.items()):

@@ -1,4 +1,4 @@
-"""Node features of a Parquet file as an array on disk: written once in batches, then read by the block."""
+"""Node features of a Parquet file as an array on disk: written once in batches, then read in blocks."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def map_parquet(
     Parameters
     ----------
     path : path-like
-        Parquet file, one row a node.
+        Parquet file with one row for each node.
     columns : sequence of str, optional
-        The features, in this order; by default all columns, which must then be numeric.
+        The features, in this order; by default all columns. They must be numeric.
     out : path-like, optional
         ``.npy`` file to write, which ``numpy.load(out, mmap_mode="r")`` opens again; by default a temporary file that
-        goes with the array.
+        is removed together with the array.
     dtype : {float32, float64}
         Floating type of the array.
     batch : int
-        Rows held in memory at a time.
+        Number of rows in memory at a time.
 
     Returns
     -------
     ndarray of shape (n_nodes, n_features)
-        Read-only, for `RelationGraph.from_classes` and the like; fits with ``n_components`` or explicit features read
-        it in blocks.
+        Read-only. Pass it as node features, for example to `RelationGraph.from_classes`; fits with ``n_components`` or
+        explicit features read it in blocks.
     """
     try:
         from pyarrow import parquet

@@ -1,4 +1,4 @@
-"""Table: node data of several kinds, as a graph's nodes before they are encoded."""
+"""Table: node data with columns of several kinds, the nodes of a graph before they are encoded."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from condrank.frames.kinds import KINDS, as_days, convert, find_gaps, infer_kind
 
 
 class Table:
-    """Named columns, each numeric, date, categorical or text, of the same length and without missing values.
+    """Named columns of the same length without missing values, each numeric, date, categorical or text.
 
-    Stands where features stand as the nodes of a graph, until a `TableEncoder` has made features of it.
+    A graph can have a table as its nodes instead of features. A `TableEncoder` turns it into features.
 
     Parameters
     ----------
     columns : dict of ndarray
-        float64 for numeric columns, datetime64 for dates, strings for the others; as `Table.read` makes them.
+        float64 for numeric columns, datetime64 for dates, strings for the others, as `Table.read` gives them.
     kinds : dict of str
         Kind of each column.
     id_name : str, optional
-        Name of the column that had the rows' ids.
+        Name of the column from which the ids of the rows came.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Table:
     {'age': 25.0, 'country': 'FI'}
     """
 
-    # Like an array of objects: data that is not encoded yet.
+    # Same as an array of objects: data that is not encoded yet.
     dtype = np.dtype(object)
     ndim = 2
 
@@ -56,47 +56,47 @@ class Table:
         id_name: str | None = None,
         what: str = "the table",
     ) -> Table:
-        """A table of a file or a frame, whose kinds follow from its values where they are not told.
+        """A table from a file or a frame; kinds that are not given are found from the values.
 
         Parameters
         ----------
         source : path-like, frame, mapping, sequence of mappings, Columns or Table
-            As for `condrank.tables.read_table`; two-dimensional arrays of numbers have columns x0, x1, …
+            As for `condrank.tables.read_table`; a two-dimensional array of numbers gets the columns x0, x1, …
         numeric, categorical, text : sequence of str
-            Columns that are of this kind.
+            Columns of this kind.
         drop : sequence of str
             Columns to leave out.
         id_name : str, optional
-            The column with ids, which is left out as well.
+            The column with ids, which is also left out.
         what : str
-            What a frame is called in errors.
+            Name of a frame in errors.
         """
         if isinstance(source, Table):
             return source
         columns = as_columns(source, what)
-        told = told_kinds(numeric, categorical, text, drop)
-        for name in told:
-            columns.column(name, told[name] or "drop")
-        names = [name for name in columns.names if name != id_name and told.get(name, "") is not None]
-        gaps = {name: missing(columns.values[name]) if told.get(name) else find_gaps(columns, name) for name in names}
+        given = given_kinds(numeric, categorical, text, drop)
+        for name in given:
+            columns.column(name, given[name] or "drop")
+        names = [name for name in columns.names if name != id_name and given.get(name, "") is not None]
+        gaps = {name: missing(columns.values[name]) if given.get(name) else find_gaps(columns, name) for name in names}
         columns.refuse_gaps(gaps, can_drop=True)
         kinds = {}
         for name in names:
             if gaps[name].any():
-                columns.refuse_missing(name, "; fill it in, or leave the column out by drop=")
-            kinds[name] = told.get(name) or infer_kind(columns, name)
+                columns.refuse_missing(name, "; fill it in, or leave the column out with drop=")
+            kinds[name] = given.get(name) or infer_kind(columns, name)
         return cls.of_kinds(columns, kinds, id_name)
 
     @classmethod
     def of_kinds(
         cls, source: Any, kinds: Mapping[str, str], id_name: str | None = None, what: str = "the table"
     ) -> Table:
-        """The columns of these names as these kinds, as new nodes have to have those of training; others are left out.
+        """The columns of these names as these kinds, other columns left out: new nodes need the columns of training.
 
         Parameters
         ----------
         source
-            As for `read`; an array has to have as many columns, all numeric.
+            As for `read`; an array must have the same number of columns, all numeric.
         kinds : dict of str
             Kind of each column.
         id_name, what
@@ -105,7 +105,7 @@ class Table:
         if isinstance(source, Table) and source.kinds == dict(kinds):
             return source
         if not kinds:
-            raise ValueError(f"{what} has no column with features, only ids: at least one is needed")
+            raise ValueError(f"{what} has no column with features, only ids; it must have at least one")
         columns = as_columns(source, what, list(kinds))
         for name, kind in kinds.items():
             if kind not in KINDS:
@@ -141,26 +141,26 @@ class Table:
 
     @property
     def is_numeric(self) -> bool:
-        """Every column is a number or a date."""
+        """Whether every column is numeric or a date."""
         return all(kind in ("numeric", "date") for kind in self.kinds.values())
 
     def numbers(self, name: str) -> np.ndarray:
-        """A numeric column; a date as days since 1970."""
+        """A numeric column, or a date column as days since 1970."""
         return as_days(self.columns[name]) if self.kinds[name] == "date" else self.columns[name]
 
     def refuse_others(self) -> None:
-        """Refuse columns that are neither numbers nor dates."""
+        """Raise if some columns are neither numbers nor dates."""
         if not self.is_numeric:
             others = [name for name, kind in self.kinds.items() if kind not in ("numeric", "date")]
-            raise ValueError(f"columns {others} of the table are no numbers: encode them with a TableEncoder")
+            raise ValueError(f"columns {others} of the table are not numbers: encode them with a TableEncoder")
 
     def to_numpy(self) -> np.ndarray:
-        """The features of a table that is all numbers, (n_rows, n_columns), as they are."""
+        """The numbers of a table without other columns, (n_rows, n_columns), unchanged."""
         self.refuse_others()
         return np.column_stack([self.numbers(name) for name in self.kinds])
 
     def row(self, position: int) -> dict[str, Any]:
-        """One row as plain values, to be shown; a date as a string."""
+        """One row as plain values for display; a date as a string."""
         cells = {name: column[position] for name, column in self.columns.items()}
         return {name: _shown(one) for name, one in cells.items()}
 
@@ -169,7 +169,7 @@ class Table:
 
 
 def as_columns(source: Any, what: str, names: list[str] | None = None) -> Columns:
-    """Columns of whatever is a table; those of an array are named."""
+    """Columns of a table in any form; the columns of an array get ``names``, by default x0, x1, …"""
     if isinstance(source, Table):
         return Columns(source.columns, what)
     if isinstance(source, np.ndarray):
@@ -182,11 +182,11 @@ def as_columns(source: Any, what: str, names: list[str] | None = None) -> Column
     return read_table(source, what)
 
 
-def told_kinds(
+def given_kinds(
     numeric: Iterable[str], categorical: Iterable[str], text: Iterable[str], drop: Iterable[str]
 ) -> dict[str, str | None]:
-    """Kinds that the caller tells; None for columns to leave out."""
-    told: dict[str, str | None] = {}
+    """Kinds that the caller gives; None for columns to leave out."""
+    given: dict[str, str | None] = {}
     for argument, names, kind in (
         ("numeric", numeric, "numeric"),
         ("categorical", categorical, "categorical"),
@@ -196,10 +196,10 @@ def told_kinds(
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise ValueError(f"{argument} must be a list of names of columns, got {names!r}")
         for name in names:
-            if name in told:
-                raise ValueError(f"{argument} has column {name!r}, which was told to be another kind: name it once")
-            told[name] = kind
-    return told
+            if name in given:
+                raise ValueError(f"{argument} has column {name!r}, which is named twice: give it one kind, once")
+            given[name] = kind
+    return given
 
 
 def _shown(one: Any) -> Any:

@@ -138,45 +138,48 @@ class MadeFrom(ABC):
 
     @classmethod
     def from_frame(cls, nodes: Any = None, edges: Any = None, **options: Any) -> RelationGraph:
-        """Graph from a table of nodes and a table of edges; ids come out as they went in.
+        """Graph from a table of nodes and a table of edges; the ids of the tables stay the ids of the nodes.
 
-        Tables are pandas or polars frames, CSV, TSV, JSON lines or Parquet files, dicts of columns or lists of dicts.
-        A duplicate or unknown id, a missing value and one that is no number are refused with their row.
+        A table is a data frame of any library that narwhals reads (pandas, polars, pyarrow, Modin, DuckDB, …), a CSV,
+        TSV, JSON lines or Parquet file, a dict of columns or a list of dicts. Errors for duplicate or unknown ids,
+        missing values and values that are not numbers name the row.
 
         Parameters
         ----------
         nodes : path-like or frame
-            One row a node: its id, and its features. With columns that are all numbers or dates (days since 1970) they
-            are the features, as they are; otherwise the nodes are a `condrank.tables.Table`, which a ranker takes once
-            a `condrank.tables.TableEncoder` has encoded it, as `condrank.TableRanker` does.
+            One row for each node: its id and its features. If all columns are numbers or dates, they are the features,
+            unchanged (dates as days since 1970). Otherwise the nodes are a `condrank.tables.Table`, which a
+            `condrank.tables.TableEncoder` must encode before a ranker takes it; `condrank.TableRanker` does so.
         edges : path-like or frame
-            One row an edge, of one of these forms:
+            One row for each edge, in one of these forms:
 
             - source, target, value: the relation value of a pair;
-            - winner, loser: a game, +1 from the winner to the loser and -1 back; 0 where ``tie`` says so;
-            - two players and the games that each of them won, ``wins``: (won - lost)/played and its opposite, with the
-              number of games as weight.
+            - winner, loser: a game, +1 from the winner to the loser and -1 back; 0 both ways for a tie;
+            - source, target and ``wins``, the numbers of games that each of them won: (won - lost)/played and its
+              opposite, with the number of games as weight.
         **options
-            Keywords, as below.
+            Keywords, listed below.
 
         Other Parameters
         ----------------
         objects : path-like or frame, optional
-            Nodes of a second domain, which the targets then are.
+            Nodes of a second domain, at which edges end.
         kernel : path-like, ndarray or frame, optional
-            Kernel matrix of the nodes in the place of features, see `condrank.tables.read_kernel`, for a ranker with
-            ``kernel="precomputed"``. Ids are its own, or those of ``nodes``.
+            Kernel matrix of the nodes instead of features, for a ranker with ``kernel="precomputed"``; see
+            `condrank.tables.read_kernel`. The ids are those of the kernel, or those of ``nodes``.
         id, object_id : str, optional
-            Column of the ids; by default "id", "node", "name" or the first one.
+            Column of the ids; by default "id", "node", "name" or the first column.
         source, target, value, weight, winner, loser, tie : str, optional
-            Columns of the edges; by default those of the usual names (winner and loser, source and target, from and to,
-            a and b, …, value, score, …, weight, tie), or for the ends the first two.
+            Columns of the edges; by default columns with usual names (winner and loser, source and target, from and to,
+            a and b, …, value, score, …, weight, tie), or for the ends the first two columns.
         wins : (str, str), optional
-            Columns of the games that the source and the target won; by default wins_a and wins_b, or wins and losses.
+            Columns with the numbers of games that the source and the target won; by default wins_a and wins_b, or wins
+            and losses.
         mirror : {"auto", None, "same", "opposite"}
-            Whether a row tells the other direction of its pair as well. By default games and counts do, values do not.
+            Whether a row also gives the other direction of its pair, with the same or the opposite value. By default
+            games and counts give the opposite, values nothing.
         numeric, categorical, text, drop : sequence of str
-            Columns of the nodes (and objects) whose kind is told rather than inferred, or that are left out.
+            Columns of the nodes (and objects) to read as this kind or to leave out; other kinds follow from the values.
         probabilities : bool, optional
             As for `RelationGraph`.
 
@@ -194,17 +197,17 @@ class MadeFrom(ABC):
 
     @classmethod
     def from_networkx(cls, G: Any, features: Any = None, value: str | None = "weight") -> RelationGraph:
-        """Graph from a networkx one; its nodes are the ids. An undirected edge is known in both directions.
+        """Graph from a networkx graph, with its nodes as ids. An undirected edge is known in both directions.
 
         Parameters
         ----------
         G : networkx graph
-            Directed or not; of a multigraph the repeated edges of a pair all count.
+            Directed or undirected; all edges between the same two nodes of a multigraph count.
         features : sequence of str, or array-like of shape (n_nodes, n_features), optional
-            Attributes of the nodes, by default all of them, as the columns of a table; or features in the order of
-            ``G.nodes``.
+            Names of the node attributes to read as the columns of a table, by default all; or an array of features in
+            the order of ``G.nodes``.
         value : str or None
-            Attribute of the edges with the relation values; None: 1 for every edge and 0, known, for other pairs.
+            Edge attribute with the relation values. With None, every edge has 1 and every other pair a known 0.
         """
         from condrank.tables.graphs import from_networkx
 

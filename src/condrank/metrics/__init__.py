@@ -1,22 +1,22 @@
 """Measures of how well scores rank objects conditioned on a node.
 
-Rows are conditioning nodes (queries), columns are objects; one-dimensional input is one query. ``Y_true`` holds
-the relation, NaN where it is not observed: such entries are left out, as if the object were not there.
-``Y_score`` has the same shape and is finite; higher scores rank first.
+Rows are conditioning nodes (queries), columns are objects; one-dimensional input is one query. ``Y_true`` is the
+relation, with NaN where it is not observed. Such entries are ignored. ``Y_score`` has the same shape and is finite;
+higher scores rank first.
 
-Ties in score are never broken by position: every measure is its expected value over all orders of the tied
+Ties in score are never broken by position. Every measure is its expected value over all orders of the tied
 objects, computed exactly (for the measures of pairs: a pair tied in score counts ½).
 
-``average`` says how queries are put together:
+``average`` says how queries are combined:
 
 - ``"micro"`` pools the comparable pairs of all queries (measures of pairs only);
 - ``"macro"`` is the mean over the queries for which the measure is defined;
-- ``None`` gives one value per query, NaN where it is not defined.
+- ``None`` gives one value per query, NaN where the measure is not defined.
 
-Without any query for which it is defined, an average is NaN, with an ``UndefinedMetricWarning``.
+If the measure is defined for no query, an average is NaN, with an ``UndefinedMetricWarning``.
 
-``relevant`` is compared in the type of ``Y_true``. Where every observed relevance is above it, as ratings from 1 to 5
-are above 0, reciprocal rank and precisions are 1 whatever the scores, and their average comes with a ``UserWarning``.
+``relevant`` is compared in the type of ``Y_true``. If every observed relevance is above it, as ratings from 1 to 5
+are above 0, reciprocal rank and precisions are 1 for all scores, and their average comes with a ``UserWarning``.
 """
 
 from __future__ import annotations

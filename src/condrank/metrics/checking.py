@@ -1,4 +1,4 @@
-"""What every measure checks of its input, and how it puts queries together."""
+"""What every measure checks in its input, and how it combines queries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
-    """Elementwise, NaN where there is nothing to divide by."""
+    """Elementwise ratio, NaN where the denominator is zero."""
     return np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=denominator > 0)
 
 
 def macro(values: Floats, average: Average, name: str, stacklevel: int = 3) -> Any:
-    """One value a query, or their mean over the queries that have one."""
+    """One value per query, or the mean over the queries that have one."""
     if average is None:
         return values
     defined = values[~np.isnan(values)]
@@ -33,20 +33,20 @@ def macro(values: Floats, average: Average, name: str, stacklevel: int = 3) -> A
 
 
 def warn_if_all_relevant(relevance: NDArray[Any], relevant: float, average: Average, name: str) -> None:
-    """Warn where an average of relevant objects says nothing of the scores, as there are no others."""
+    """Warn if all objects are relevant, because an average then says nothing about the scores."""
     if average is None or relevance.size == 0 or not above(np.fmin.reduce(relevance, axis=None), relevant):
         return
     warnings.warn(
-        f"every observed relevance is above relevant={relevant:g}, so that {name} is 1 whatever the scores; set "
-        "relevant= to the highest value that is not relevant, or Y_true to 0, not NaN, where unobserved means not "
-        "relevant",
+        f"every observed relevance is above relevant={relevant:g}, so {name} is 1 for all scores; set "
+        "relevant= to the highest value that is not relevant, or set Y_true to 0 instead of NaN if unobserved means "
+        "not relevant",
         UserWarning,
         stacklevel=3,
     )
 
 
 def check_average(average: object, *, micro: bool) -> None:
-    """Refuse what a measure cannot do."""
+    """Raise for an average that a measure does not have."""
     known = ("micro", "macro", None) if micro else ("macro", None)
     if average not in known:
         reason = "; a measure of one ranking cannot be pooled over pairs" if average == "micro" else ""
@@ -54,13 +54,13 @@ def check_average(average: object, *, micro: bool) -> None:
 
 
 def check_k(k: object) -> None:
-    """A whole number of places, or None for all."""
+    """Raise if k is neither an integer of at least 1 nor None (all places)."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
         raise ValueError(f"k must be an integer of at least 1, got {k!r}")
 
 
 def validated(Y_true: ArrayLike, Y_score: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both as matrices with a row for each query."""
+    """Both as checked matrices with a row for each query."""
     relevance, scores = numeric(Y_true, "Y_true"), numeric(Y_score, "Y_score")
     if relevance.ndim not in (1, 2):
         expected = "(n_queries, n_objects) or (n_objects,)"
@@ -74,21 +74,21 @@ def validated(Y_true: ArrayLike, Y_score: ArrayLike) -> tuple[NDArray[Any], NDAr
 
 
 def check_scores(scores: NDArray[Any]) -> None:
-    """Every score is finite."""
+    """Raise if a score is not finite."""
     for rows in row_blocks(scores.shape):
         if not np.isfinite(scores[rows]).all():
             raise ValueError("Y_score must be finite, got NaN or infinity")
 
 
 def check_relevances(relevance: NDArray[Any]) -> None:
-    """Every relevance is finite or NaN."""
+    """Raise if a relevance is neither finite nor NaN."""
     for rows in row_blocks(relevance.shape):
         if np.isinf(relevance[rows]).any():
             raise ValueError("Y_true must be finite, or NaN where not observed, got infinity")
 
 
 def numeric(values: ArrayLike, name: str) -> NDArray[Any]:
-    """An array of real numbers, of a floating type that the loops know."""
+    """An array of real numbers, of a type that the compiled loops accept."""
     array = np.asarray(values)
     if array.dtype.kind not in "biuf":
         got = f"{type(values).__name__} of dtype {array.dtype}"

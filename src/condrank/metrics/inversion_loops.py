@@ -1,7 +1,7 @@
 """Loops of the three stages of ``condrank.metrics.inversions``, compiled by numba on first use and cached on disk.
 
-Arguments after the inputs are filled in place. Unsigned indices spare numba its check for negative ones, which
-would keep the inner loops from being free of branches.
+Arguments after the inputs are filled in place. With unsigned indices numba does not check for negative ones, so the
+inner loops have no branches.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from functools import cache
 
 import numpy as np
 
-LEAF = 32  # parts of a permutation up to this width are counted pair by pair, which SIMD instructions do fast
+LEAF = 32  # parts of a permutation up to this width are counted pair by pair, which is fast with SIMD instructions
 INSERTION = 48  # runs of ties up to this length are sorted by insertion
 
 Kernels = tuple[Callable[..., None], Callable[..., None], Callable[..., None]]
 
 
 def levels_loops(y, order, levels, comparable):
-    """Stage 1: levels of the relevances y (+inf: unobserved) sorted by ``order``, and the pairs not tied."""
+    """Stage 1: levels of the relevances y (+inf: unobserved) sorted by ``order``, and the number of pairs not tied."""
     for q in range(y.shape[0]):
         level, observed, run, tied = 0, 0, 0, 0
         previous = y[q, order[q, 0]]
@@ -39,7 +39,7 @@ def levels_loops(y, order, levels, comparable):
 
 
 def permutation_loops(h, order, levels, permutation, tied):
-    """Stage 2: permutation of the objects by level, met in the order of the scores h, and the tied pairs."""
+    """Stage 2: permutation of the objects by level, in the order of the scores h, and the number of tied pairs."""
     m = h.shape[1]
     met, ordered = np.empty(m, dtype=np.int32), np.empty(m, dtype=h.dtype)
     places = np.empty(m + 2, dtype=np.int32)
@@ -57,7 +57,7 @@ def permutation_loops(h, order, levels, permutation, tied):
             n += level > 0
         for level in range(2, n_levels + 1):
             places[level] += places[level - 1]
-        # Objects tied in score are put in the order of their levels: no inversion, but counted once here.
+        # Objects tied in score are sorted by level: they are no inversions, but are counted once here.
         ties, start = 0, 0
         for i in range(1, n + 1):
             if i < n and ordered[i] == ordered[i - 1]:
@@ -87,7 +87,7 @@ def permutation_loops(h, order, levels, permutation, tied):
 
 
 def inversions_loops(permutation, count):
-    """Stage 3: inversions of every row, a permutation."""
+    """Stage 3: number of inversions of every row; each row is a permutation."""
     m = permutation.shape[1]
     width, depth = m, 0
     while width > LEAF:
@@ -126,7 +126,7 @@ def inversions_loops(permutation, count):
 
 @cache
 def numba_kernels() -> Kernels | None:
-    """The compiled kernels of the three stages, or None where numba is not installed."""
+    """The compiled kernels of the three stages, or None if numba is not installed."""
     try:
         from numba import njit
     except ImportError:

@@ -3,13 +3,13 @@
 Every row goes through three stages, and each stage has a numba and a NumPy twin:
 
 1. its relevances become levels, 0 for unobserved entries and 1, 2, … for the distinct observed values;
-2. the levels met in the order of the scores become a permutation; ties are sorted and counted on the way;
+2. the levels in the order of the scores become a permutation; ties are sorted and counted in this stage;
 3. the inversions of the permutation are counted.
 
 Stage 3 splits a permutation stably into its small and its large half, which is merge sort run backwards: a
-pass has neither a comparison of two objects nor a branch. The NumPy twins work on all rows at once and, where
-there are few levels, take cumulative sums instead of stages 2 and 3. Counts are doubled, so that the half of a pair
-tied in score stays an integer and every result is exact.
+pass has neither a comparison of two objects nor a branch. The NumPy twins work on all rows at once. If there are few
+levels, they use cumulative sums instead of stages 2 and 3. Counts are doubled, so that half a pair (tied in score) is
+an integer and every result is exact.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from condrank.base import blocks as _blocks
+from condrank.base import blocks
 from condrank.metrics.inversion_loops import LEAF, Kernels, numba_kernels
 
-BLOCK_ENTRIES = _blocks.CACHED  # rows are taken in blocks of about this many entries, a thread for each
-NUMBA_ENTRIES = 1 << 20  # below this, importing numba takes longer than the NumPy twin does
-FEW_LEVELS = 8  # up to here one pass per level is cheaper than sorting the relevances
+BLOCK_ENTRIES = blocks.CACHED  # blocks of rows have about this many entries; each has a thread
+NUMBA_ENTRIES = 1 << 20  # with fewer, importing numba takes longer than the NumPy twin
+FEW_LEVELS = 8  # with at most this many, one pass per level is faster than sorting the relevances
 
 Counts = NDArray[np.int64]
 
 
 def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     """Slices of consecutive rows with about ``BLOCK_ENTRIES`` entries each."""
-    return _blocks.row_blocks(*shape, budget=BLOCK_ENTRIES)
+    return blocks.row_blocks(*shape, budget=BLOCK_ENTRIES)
 
 
 def count_pairs(
@@ -45,9 +45,9 @@ def count_pairs(
     relevance, scores : arrays of shape (n_queries, n_objects)
         Already validated: relevances finite or NaN (unobserved), scores finite.
     threshold : float or None
-        Where given, relevances are first made binary: above the threshold or not.
+        If given, relevances are first made binary: above the threshold or not.
     backend : {"auto", "numba", "numpy"}
-        "auto" takes numba when it is installed and the matrices are large. All backends give equal counts.
+        "auto" uses numba if it is installed and the matrices are large. All backends give equal counts.
 
     Returns
     -------
@@ -62,17 +62,17 @@ def count_pairs(
         levels = Levels(relevance[rows], kernels, threshold)
         twice_wrong[rows], comparable[rows] = levels.twice_wrong(scores[rows]), levels.comparable
 
-    _blocks.in_threads(count, row_blocks(relevance.shape))  # sorting and the compiled loops release the GIL
+    blocks.in_threads(count, row_blocks(relevance.shape))  # sorting and the compiled loops release the GIL
     return twice_wrong, comparable
 
 
 def kernels_for(n_entries: int, backend: str = "auto") -> Kernels | None:
-    """The compiled loops, where they are wanted for this many entries in all; None for the NumPy twins."""
+    """The compiled loops, if they are worth it for this many entries in all; None for the NumPy twins."""
     return numba_kernels() if backend == "numba" or (backend == "auto" and n_entries >= NUMBA_ENTRIES) else None
 
 
 class Levels:
-    """A block of relevances after stage 1, with which any number of scores can be compared.
+    """A block of relevances after stage 1, ready to be compared with any number of scores.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Levels:
     kernels : Kernels or None
         Compiled loops, or the NumPy twins.
     threshold : float or None
-        As for `count_pairs`.
+        As in `count_pairs`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Levels:
         if threshold is not None:
             y = above(y, threshold).astype(np.float32)
         y = np.ascontiguousarray(mark_unobserved(y, unobserved, np.inf))
-        few = _few_levels(y)
+        few = few_levels(y)
         self.levels, self.comparable = few[:2] if few is not None else _levels(y, kernels)
         self.n_few = None if few is None else few[2]
 
@@ -122,18 +122,18 @@ def above(relevance: Any, relevant: float) -> Any:
 
 
 def mark_unobserved(values: NDArray[Any], unobserved: NDArray[np.bool_], mark: float) -> NDArray[Any]:
-    """Put an infinity, to sort last or first, at unobserved entries; NaN would sort more slowly."""
+    """Replace unobserved entries by an infinity, which sorts last or first; NaN would sort more slowly."""
     return np.where(unobserved, mark, values) if unobserved.any() else values
 
 
 def comparable_pairs(values: NDArray[Any]) -> Counts:
-    """Number of pairs of every row that are not tied, entries of +inf left out. O(m log m) a row."""
+    """Number of pairs of every row that are not tied, without entries of +inf. O(m log m) per row."""
     ordered = np.sort(values, axis=1)
     return _untied_pairs(ordered, _observed_count(values))
 
 
 def tie_runs(fresh: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First position, and position behind the last, of the run of ties around every position.
+    """Start and end of the run of ties around every position; the end is not part of the run.
 
     ``fresh[q, i]`` says that position i of the sorted row q differs from the position before.
     """
@@ -153,8 +153,8 @@ def changes(ordered: NDArray[Any]) -> NDArray[np.bool_]:
     return fresh
 
 
-def _few_levels(y: NDArray[Any]) -> tuple[NDArray[np.int32], Counts, int] | None:
-    """Levels, comparable pairs and number of levels, where a sample shows them all and they are few."""
+def few_levels(y: NDArray[Any]) -> tuple[NDArray[np.int32], Counts, int] | None:
+    """Levels, comparable pairs and number of levels, if they are few and a sample shows them all; else None."""
     flat = y.reshape(-1)
     values = np.unique(flat[:: max(1, flat.size // 4096)])
     observed = values[values < np.inf] if y.dtype.kind == "f" else values
@@ -184,7 +184,7 @@ def _untied_pairs(ordered: NDArray[Any], observed: Counts) -> Counts:
 
 
 def _tied_pairs(fresh: NDArray[np.bool_], counted: NDArray[np.bool_]) -> Counts:
-    """Tied pairs of sorted rows: every counted position is tied with those of its run before it."""
+    """Number of tied pairs of sorted rows: a counted position is tied with all earlier ones of its run."""
     position = np.arange(fresh.shape[1])
     before = position - np.maximum.accumulate(np.where(fresh, position, 0), axis=1)
     return np.asarray(np.sum(before, axis=1, where=counted, dtype=np.int64))
@@ -208,7 +208,7 @@ def _levels(y: NDArray[Any], kernels: Kernels | None) -> tuple[NDArray[np.int32]
 
 
 def _count_few(met: NDArray[np.int32], fresh: NDArray[np.bool_], n_levels: int) -> Counts:
-    """Levels in score order: for every level, count the lower ones that come behind it, at half when tied."""
+    """Levels in score order: for every level, count the lower ones that come after it; ties count half."""
     rows, m = met.shape
     twice_wrong = np.zeros(rows, dtype=np.int64)
     runs = None if fresh.all() else tie_runs(fresh)
@@ -224,12 +224,12 @@ def _count_few(met: NDArray[np.int32], fresh: NDArray[np.bool_], n_levels: int) 
 
 
 def _permutation(met: NDArray[np.int32], fresh: NDArray[np.bool_]) -> tuple[NDArray[Any], Counts]:
-    """Levels in score order: the permutation whose inversions are the wrong pairs, and the tied pairs."""
+    """From levels in score order: the permutation whose inversions are the wrong pairs, and the tied pairs."""
     m = met.shape[1]
     shift, mask = np.int64(32), np.int64(0xFFFFFFFF)
     tied = np.zeros(len(met), dtype=np.int64)
     if not (fresh.all() and met.all()):
-        # Order by (score, level) so that ties are no inversions; unobserved objects first in both orders.
+        # Sort by (score, level), so that ties are no inversions; unobserved objects come first in both orders.
         keys = (np.cumsum(fresh, axis=1, dtype=np.int64) << shift) + met
         keys[met == 0] = 0
         keys.sort(axis=1)
@@ -242,10 +242,10 @@ def _permutation(met: NDArray[np.int32], fresh: NDArray[np.bool_]) -> tuple[NDAr
 
 
 def _inversions(permutations: NDArray[Any]) -> Counts:
-    """Inversions of every row, a permutation of 0 … m-1. O(m log m) a row, all rows at once.
+    """Number of inversions of every row, a permutation of 0 … m-1. O(m log m) per row, all rows at once.
 
-    The small and the large half of the values are split stably: the inversions between the halves follow from
-    the positions of the small ones, those inside each half from the same again.
+    The small and the large half of the values are split stably. The positions of the small values give the
+    inversions between the halves; the inversions inside each half are counted in the same way.
     """
     rows, m = permutations.shape
     depth = max(0, int(np.ceil(np.log2(m / LEAF))))

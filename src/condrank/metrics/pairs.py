@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from condrank.base import blocks as _blocks
+from condrank.base import blocks
 from condrank.metrics.checking import (
     Average,
     Floats,
@@ -25,9 +25,9 @@ from condrank.metrics.inversions import Levels, comparable_pairs, count_pairs, k
 def pair_counts(Y_true: ArrayLike, Y_score: ArrayLike) -> tuple[Floats, NDArray[np.int64]]:
     """Pairs of objects that the score orders wrongly, and comparable pairs, of every query.
 
-    A pair is comparable when its relevances differ; it is wrong when the score orders it the other way round,
-    and half wrong when the scores are equal. Exact; O(m log m) a query of m objects. Callers who hold blocks of
-    rows add up both sums and divide: that is the micro-averaged ``rank_loss``.
+    A pair is comparable if its relevances differ. It is wrong if the score orders it the other way round,
+    and half wrong if the scores are equal. Exact; O(m log m) for a query of m objects. If you have blocks of rows,
+    add up both sums and divide: that is the micro-averaged ``rank_loss``.
 
     Parameters
     ----------
@@ -53,14 +53,15 @@ def pair_counts(Y_true: ArrayLike, Y_score: ArrayLike) -> tuple[Floats, NDArray[
 
 
 class TruePairs:
-    """Relevances of some queries, sorted once, to count the wrongly ordered pairs of many scores: `pair_counts`.
+    """Relevances of some queries, sorted once, to count the wrongly ordered pairs of many scores.
 
     Parameters
     ----------
     Y_true : array-like of shape (n_queries, n_objects)
         Relevances, NaN where not observed.
     n_scores : int
-        How many matrices of scores are to come: many small ones, too, are worth the compiled loops.
+        How many matrices of scores will be compared. With many of them the compiled loops are worth it, even if they
+        are small.
 
     Attributes
     ----------
@@ -80,10 +81,10 @@ class TruePairs:
             self.levels[rows.start] = levels = Levels(relevance[rows], kernels)
             self.comparable[rows] = levels.comparable
 
-        _blocks.in_threads(sort, self.blocks)
+        blocks.in_threads(sort, self.blocks)
 
     def wrong(self, Y_score: ArrayLike) -> Floats:
-        """Pairs of every query that a score orders wrongly, ties counted ½."""
+        """Number of pairs of every query that a score orders wrongly; ties count ½, as in `pair_counts`."""
         scores = numeric(Y_score, "Y_score")
         check_scores(scores)
         twice_wrong = np.zeros(len(scores), dtype=np.int64)
@@ -91,14 +92,15 @@ class TruePairs:
         def count(rows: slice) -> None:
             twice_wrong[rows] = self.levels[rows.start].twice_wrong(scores[rows])
 
-        _blocks.in_threads(count, self.blocks)
+        blocks.in_threads(count, self.blocks)
         return twice_wrong / 2
 
 
 def rank_loss(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro") -> Any:
-    """Share of the pairs with y_a < y_b that the score orders wrongly, ties in score counted ½.
+    """Share of the pairs with y_a < y_b that the score orders wrongly; ties in score count ½.
 
-    Lower is better. O(m log m) a query of m objects. Not defined for a query whose observed relevances are all equal.
+    Lower is better. O(m log m) for a query of m objects. Not defined for a query whose observed relevances are all
+    equal.
 
     Parameters
     ----------
@@ -107,7 +109,8 @@ def rank_loss(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro")
     Y_score : array-like of the same shape
         Finite scores.
     average : {"micro", "macro"} or None
-        Wrong over comparable pairs of all queries; the mean over queries; an array of shape (n_queries,).
+        "micro": wrong pairs of all queries divided by comparable pairs of all queries; "macro": the mean over queries;
+        None: an array of shape (n_queries,).
 
     Examples
     --------
@@ -123,9 +126,9 @@ def rank_loss(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro")
 
 
 def concordance_index(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro") -> Any:
-    """Share of the comparable pairs that the score orders rightly, ties in score counted ½: 1 - ``rank_loss``.
+    """Share of the comparable pairs that the score orders correctly; ties in score count ½. 1 - ``rank_loss``.
 
-    Parameters, averages and cost are those of ``rank_loss``.
+    Parameters, averages and cost are the same as for ``rank_loss``.
 
     Examples
     --------
@@ -139,7 +142,7 @@ def concordance_index(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = 
 def auc(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro", *, relevant: float = 0.0) -> Any:
     """Area under the ROC curve: ``concordance_index`` of binary relevances.
 
-    Objects with y > ``relevant`` are positive, all other observed ones negative. O(m log m) a query.
+    Objects with y > ``relevant`` are positive, all other observed ones negative. O(m log m) per query.
     Not defined for a query without a positive or without a negative object. "micro" pools pairs of objects of
     the *same* query; scikit-learn's "micro" compares objects of different queries as well.
 
@@ -157,7 +160,7 @@ def auc(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "micro", *, re
 def kendall_tau(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro") -> Any:
     """Kendall's τ-b of relevance and score: (concordant - discordant) / √(pairs not tied in y · not tied in h).
 
-    O(m log m) a query; "macro" or None. Not defined for a query with constant relevances or constant scores.
+    O(m log m) per query; "macro" or None. Not defined for a query with constant relevances or constant scores.
 
     Examples
     --------
@@ -167,10 +170,10 @@ def kendall_tau(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro
     check_average(average, micro=False)
     relevance, scores = validated(Y_true, Y_score)
     twice_wrong, comparable = count_pairs(relevance, scores)
-    told_apart = np.zeros_like(comparable)
+    untied = np.zeros_like(comparable)
     for rows in row_blocks(relevance.shape):
-        told_apart[rows] = comparable_pairs(mark_unobserved(scores[rows], np.isnan(relevance[rows]), np.inf))
-    pairs = np.sqrt(comparable.astype(np.float64) * told_apart)
+        untied[rows] = comparable_pairs(mark_unobserved(scores[rows], np.isnan(relevance[rows]), np.inf))
+    pairs = np.sqrt(comparable.astype(np.float64) * untied)
     return macro(ratio(comparable - twice_wrong, pairs), average, "kendall_tau")
 
 

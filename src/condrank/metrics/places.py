@@ -1,4 +1,4 @@
-"""Measures of one ranking: what is at its first places."""
+"""Measures of one ranking: what is in its first places."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def ndcg(
     k: int | None = None,
     gain: Literal["linear", "exponential"] = "linear",
 ) -> Any:
-    """Discounted cumulative gain, Σ gain(y) / log₂(1 + rank) over the first k, over the largest possible.
+    """Discounted cumulative gain, Σ gain(y) / log₂(1 + rank) over the first k, divided by the largest possible.
 
-    Gain is y ("linear") or 2^y - 1 ("exponential"); relevances must not be negative. O(m log m) a query; "macro"
-    or None. Without ``k`` all objects count. Not defined for a query without a positive relevance.
+    Gain is y ("linear") or 2^y - 1 ("exponential"); relevances must not be negative. O(m log m) per query; "macro"
+    or None. If ``k`` is None, all objects count. Not defined for a query without a positive relevance.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def mean_reciprocal_rank(
 ) -> Any:
     """Reciprocal of the rank of the first relevant object, y > ``relevant``; its mean over queries is the MRR.
 
-    O(m log m) a query; "macro" or None. Not defined for a query without a relevant object.
+    O(m log m) per query; "macro" or None. Not defined for a query without a relevant object.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def mean_reciprocal_rank(
     for rows, ranked in ranked_blocks(relevance, scores):
         hit = above(ranked.relevance, relevant)
         _, inside = ranked.hits(hit)
-        # Drawing the tied objects one by one, the next is no hit with this chance as long as none was drawn.
+        # Draw the tied objects one by one: the chance that no hit was drawn up to each position.
         left = ranked.end - np.arange(hit.shape[1])
         no_hit = np.cumprod(np.maximum(left - inside, 0) / left, axis=1)
         first_here = -np.diff(no_hit, axis=1, prepend=1.0)
@@ -94,8 +94,8 @@ def average_precision(
 ) -> Any:
     """Mean of the precision at the ranks of the relevant objects, y > ``relevant``; "macro" gives MAP.
 
-    O(m log m) a query; "macro" or None. Not defined for a query without a relevant object. Differs from
-    scikit-learn's only at ties in score, where that takes the precision at the end of the tied objects.
+    O(m log m) per query; "macro" or None. Not defined for a query without a relevant object. It differs from
+    scikit-learn's only for ties in score: scikit-learn uses the precision at the end of the tied objects.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def average_precision(
     for rows, ranked in ranked_blocks(relevance, scores):
         hit = above(ranked.relevance, relevant)
         before, inside = ranked.hits(hit)
-        # A relevant object at this position: so many of the tied objects ahead of it are relevant on average.
+        # For a relevant object at this position: how many tied objects ahead of it are relevant on average.
         size = ranked.end - ranked.start
         ahead = (position - ranked.start) * (inside - 1) / np.maximum(size - 1, 1)
         precision = (before + ahead + 1) / (position + 1)
@@ -123,7 +123,7 @@ def precision_at_k(
 ) -> Any:
     """Share of relevant objects, y > ``relevant``, among the first k, or among all observed ones if fewer than k.
 
-    O(m log m) a query; "macro" or None. Not defined for a query without a relevant object.
+    O(m log m) per query; "macro" or None. Not defined for a query without a relevant object.
 
     Examples
     --------

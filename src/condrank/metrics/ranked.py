@@ -1,6 +1,6 @@
 """Rows sorted by falling score, with the runs of objects that are tied in score.
 
-Measures of one ranking take their expected value over all orders of tied objects from these runs.
+Measures of one ranking use these runs for their expected value over all orders of tied objects.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ class Ranked(NamedTuple):
     end: NDArray[np.intp]
 
     def hits(self, hit: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Relevant objects before the run of ties of every position, and inside of it."""
+        """Number of relevant objects before the run of ties of every position, and inside the run."""
         cumulated = np.zeros((len(hit), hit.shape[1] + 1), dtype=np.int64)
         np.cumsum(hit, axis=1, out=cumulated[:, 1:])
         before = np.take_along_axis(cumulated, self.start, axis=1)
         return before, np.take_along_axis(cumulated, self.end, axis=1) - before
 
     def expected_sum(self, gains: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ gain · weight of its position: tied objects share the mean weight of their positions."""
+        """Σ gain · weight of its position; tied objects get the mean weight of their positions."""
         cumulated = np.concatenate([[0.0], np.cumsum(weights)])
         shared = (cumulated[self.end] - cumulated[self.start]) / (self.end - self.start)
         return np.einsum("qi,qi->q", gains.astype(np.float64, copy=False), shared)
 
 
 def ranked_blocks(relevance: NDArray[Any], scores: NDArray[Any]) -> Iterator[tuple[slice, Ranked]]:
-    """Blocks of rows sorted by falling score. O(m log m) a row; nothing where there are no objects."""
+    """Blocks of rows sorted by falling score. O(m log m) per row; yields nothing if there are no objects."""
     if relevance.shape[1] == 0:
         return
     for rows in row_blocks(relevance.shape):

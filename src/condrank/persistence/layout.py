@@ -4,8 +4,8 @@
     header       JSON: name → dtype, shape, place; and under "__metadata__" the manifest, as a string, and its checksum
     data         the arrays, in C order, one after the other
 
-The manifest holds a SHA-256 of every array. Checksums tell of damage, not of malice: whoever can write the file can
-write new ones; but a file can hold nothing that would be executed.
+The manifest holds a SHA-256 of every array. Checksums find damage, not forgery: a forger can write new ones. But a file
+can hold nothing that would be executed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from condrank.base.files import whole_file
 
 FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"
-MOST_HEADER = 1 << 28  # bytes: a longer one is no header
+MOST_HEADER = 1 << 28  # bytes: nothing longer is a header
 MOST, MOST_AXES = 1 << 56, 32  # bytes or entries, and axes, of an array
 DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
@@ -38,7 +38,7 @@ def model_file(path: Any, name: str = FILE_NAME) -> Path:
 
 
 def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
-    """Write manifest and arrays; whatever happens, the old file or the new one is there, whole.
+    """Write manifest and arrays; if that fails, the old file stays as it was.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, 
             if checksum(arrays[name]) != manifest["sha256"].get(name):
                 raise ValueError(f"{file} is damaged: the checksum of {name} does not match")
     if 8 + length + end != size:
-        raise ValueError(f"{file} is damaged: {size - 8 - length - end} bytes more than its header tells")
+        raise ValueError(f"{file} is damaged: {size - 8 - length - end} bytes more than its header says")
     return manifest, arrays
 
 
@@ -148,9 +148,9 @@ def _array(data: np.ndarray, name: str, place: Any, start: int, file: Path) -> t
     except (KeyError, TypeError, ValueError):
         fits, dtype, shape, first, end = False, np.dtype("u1"), (), 0, 0
     if not fits:
-        raise ValueError(f"{file} is damaged: the header's place of {name} makes no sense")
+        raise ValueError(f"{file} is damaged: the place of {name} in its header makes no sense")
     if end > len(data):
-        raise ValueError(f"{file} is truncated: {name} ends {end - len(data)} bytes behind the end of the file")
+        raise ValueError(f"{file} is truncated: {name} ends {end - len(data)} bytes after the end of the file")
     return data[first:end].view(dtype).reshape(shape), end
 
 
@@ -163,7 +163,7 @@ def _plain(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def checksum(array: np.ndarray) -> str:
-    """SHA-256 of an array's numbers, as the manifest has it."""
+    """SHA-256 of an array's numbers, as in the manifest."""
     return hashlib.sha256(np.ascontiguousarray(array).data.cast("B") if array.nbytes else b"").hexdigest()
 
 

@@ -1,8 +1,8 @@
-"""Pictures of relations and rankings, in the manner of scikit-learn's ``*Display`` classes.
+"""Pictures of relations and rankings, in the style of scikit-learn's ``*Display`` classes.
 
-A display keeps what it draws; ``plot(ax=...)`` draws it on axes of yours, or on a figure of its own, and sets
-``figure_`` and ``ax_``. Nothing goes through pyplot: no window opens and no figure is kept alive behind your back.
-matplotlib is imported when something is drawn, not before.
+A display keeps what it draws. ``plot(ax=...)`` draws it on your axes, or on a new figure, and sets ``figure_`` and
+``ax_``. pyplot is not used: no window opens, and no figure stays in memory. matplotlib is imported only when something
+is drawn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Nodes as points of a plane in which what was learned can be read off."""
+"""Nodes as points of a plane that shows what was learned."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from condrank.graph import RelationGraph
 
-#: Most nodes drawn; their scores are decomposed, O(n³).
+#: Largest number of nodes drawn; their scores are decomposed, O(n³).
 MAX_NODES = 1000
-#: Most groups with a colour of their own: matplotlib's cycle has ten.
+#: Largest number of groups with different colours: the cycle of matplotlib has ten.
 MAX_COLOURS = 10
 
 
 class CoordinatesDisplay:
-    """Nodes in the plane of two coordinates that carries most of the scores h(v, v') = z(v)ᵀ W z(v').
+    """Nodes in the plane of the two coordinates that explain most of the scores h(v, v') = z(v)ᵀ W z(v').
 
-    - reciprocal: the leading rotation plane of the skew W. The area that v and v' span with the origin is what the
-      plane says of h(v, v'): v beats those who lie counter-clockwise of it. A circle of nodes is rock-paper-scissors;
-      nodes along a line that misses the origin are in one order.
-    - symmetric: the two leading eigenvectors of W. Nodes in the same direction are alike (opposite where the axis says
-      "negative"), those near the origin are unlike all.
-    - ordinary: the two leading singular vectors. Objects, hollow, rank high for the conditioning nodes in their
-      direction.
+    - reciprocal: the leading rotation plane of the skew W. The area that v and v' span with the origin approximates
+      h(v, v'): v beats the nodes that lie counter-clockwise of it. A circle of nodes is a cycle, as in
+      rock-paper-scissors. Nodes along a line that does not go through the origin are in one order.
+    - symmetric: the two leading eigenvectors of W. Nodes in the same direction are alike (nodes in opposite directions
+      if the axis says "negative"). Nodes near the origin are like no others.
+    - ordinary: the two leading singular vectors. Objects are hollow; they rank high for the conditioning nodes in the
+      same direction.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class CoordinatesDisplay:
     relation : {"ordinary", "symmetric", "reciprocal"}
         What the plane shows.
     share : float
-        Share of the scores' squared sum that the plane carries.
+        Share of the sum of the squared scores that the plane explains.
     signs : tuple of two int
-        Sign of each axis's contribution to a symmetric relation.
+        Sign of the contribution of each axis to a symmetric relation.
     values, groups : ndarray of shape (n_queries,) or None
-        What points are coloured by.
+        Numbers or groups that give the colours of the points.
     note : str
-        What to say below, such as that a sample is shown.
+        Text below the picture, for example that it shows a sample.
 
     Attributes
     ----------
@@ -99,19 +99,19 @@ class CoordinatesDisplay:
         groups: ArrayLike | None = None,
         max_nodes: int = MAX_NODES,
     ) -> CoordinatesDisplay:
-        """The plane of a fitted ranker's scores between the nodes of a graph, seen in training or not.
+        """The plane of the scores of a fitted ranker between the nodes of a graph, which may be new or training nodes.
 
         Parameters
         ----------
         ranker : fitted ranker
-            Its ``relation`` says which plane; without one it is "ordinary".
+            Its ``relation`` decides the plane; a ranker without a relation is "ordinary".
         graph : RelationGraph
-            Its nodes are shown; its relation is not looked at.
+            Its nodes are shown; its relation is not used.
         values, groups
-            Number or group of each conditioning node of the graph, to colour by; NaN is grey. By default the nodes of
-            a reciprocal relation are coloured by their strength, the mean of their scores.
+            Number or group of each conditioning node of the graph, which gives its colour; NaN is grey. By default the
+            colour of the nodes of a reciprocal relation is their strength, the mean of their scores.
         max_nodes : int
-            Of more nodes, so many are drawn at random and shown, and a note says so.
+            If there are more nodes, this many are drawn at random and shown, and a note says so.
         """
         shown = predict_sample(ranker, graph, max_nodes)
         relation = "ordinary" if graph.is_two_domain else getattr(fitted_ranker(ranker), "relation", "ordinary")
@@ -134,20 +134,20 @@ class CoordinatesDisplay:
     ) -> CoordinatesDisplay:
         """The plane of scores (n_queries, n_objects). O(n³).
 
-        It is taken of the skew part (reciprocal), of the symmetric part less its mean (symmetric), or of rows less
-        their means (ordinary). Parameters are those of `from_estimator`.
+        It is the plane of the skew part (reciprocal), of the symmetric part minus its mean (symmetric), or of the rows
+        minus their means (ordinary). Parameters are the same as in `from_estimator`.
         """
         check_choice("relation", relation, ("ordinary", "symmetric", "reciprocal"))
         scores = np.asarray(Y_score, dtype=float)
         if scores.ndim != 2 or min(scores.shape) < 2:
             raise ValueError(f"Y_score must have shape (n_queries, n_objects), at least 2 of each, got {scores.shape}")
         if not np.isfinite(scores).all():
-            raise ValueError("Y_score must be finite: it is predicted scores, not a relation with holes")
+            raise ValueError("Y_score must be finite predicted scores, not a relation with holes, got NaN or infinity")
         n, m = scores.shape
         if relation != "ordinary" and n != m:
             raise ValueError(f"Y_score must be square for relation={relation!r}, got {scores.shape}")
         if values is not None and groups is not None:
-            raise ValueError("give values or groups to colour by, not both")
+            raise ValueError("values and groups cannot both give the colours; pass one of them, not both")
         numbers = None if values is None else _aligned(values, n, "values").astype(float)
         names = None if groups is None else _aligned(groups, n, "groups")
         if relation == "reciprocal":
@@ -157,10 +157,10 @@ class CoordinatesDisplay:
             points, share = _rotation_plane(skew)
             return cls(points, relation=relation, share=share, values=numbers, groups=names)
         if relation == "symmetric":
-            # No ranking sees a constant, and as the ranking loss leaves it open it could lead.
+            # No ranking depends on a constant, and the ranking loss does not fix it, so it could be the leading axis.
             points, share, signs = _leading_axes((scores + scores.T) / 2 - scores.mean())
             return cls(points, relation=relation, share=share, signs=signs, values=numbers, groups=names)
-        # Which objects rank first says nothing of a row's mean, which would otherwise be the leading coordinate.
+        # The order of the objects does not depend on a row's mean, which could be the leading coordinate.
         centred = scores - scores.mean(axis=1, keepdims=True)
         left, singular, right = np.linalg.svd(centred, full_matrices=False)
         scale = np.sqrt(singular[:2])
@@ -195,14 +195,14 @@ class CoordinatesDisplay:
                 axes.legend(frameon=False, fontsize=8)
         axes.plot(0, 0, "+", color="0.4")
         names = [f"{'negative ' if sign < 0 else ''}coordinate {k}" for k, sign in enumerate(self.signs, 1)]
-        label_below(axes, names[0], f"the plane carries {100 * self.share:.0f} % of the scores", self.note)
+        label_below(axes, names[0], f"the plane explains {100 * self.share:.0f} % of the scores", self.note)
         axes.set_ylabel(names[1], fontsize=9)
         axes.set_aspect("equal", adjustable="datalim")
         self.figure_, self.ax_ = figure, axes
         return self
 
     def _scatter_values(self, ax: Axes, numbers: Any, cmap: str, label: str | None, figure: Any) -> None:
-        """Points in the colours of numbers, those without a number grey."""
+        """Points coloured by numbers; points without a number are grey."""
         if numbers is None:
             ax.scatter(*self.points.T, s=18, label="conditioning nodes")
             return
@@ -218,7 +218,7 @@ class CoordinatesDisplay:
 
 
 def _rotation_plane(skew: np.ndarray) -> tuple[np.ndarray, float]:
-    """Points (n, 2) with x yᵀ - y xᵀ the best skew approximation of rank two, and its share of the squared sum."""
+    """Points (n, 2) such that x yᵀ - y xᵀ is the best skew approximation of rank two, and its share."""
     n = len(skew)
     # i A is Hermitian; an eigenvector p + i q of its largest eigenvalue ω spans the plane: A ≈ 2 ω (q pᵀ - p qᵀ).
     omega, vectors = eigh(1j * skew, subset_by_index=(n - 1, n - 1))

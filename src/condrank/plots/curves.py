@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class LossCurveDisplay:
-    """Rank loss on held-out pairs against what was varied, with the chosen value marked.
+    """Rank loss on held-out pairs against λ or the number of iterations, with the chosen value marked.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
         λ, or numbers of iterations.
     losses : ndarray of shape (n,)
-        Rank loss for each.
+        Rank loss for each value.
     folds : ndarray of shape (n_folds, n) or None
-        Losses of the single folds, drawn faintly behind.
+        Losses of each fold, drawn as thin lines.
     chosen : float or None
         The value to mark.
     label : str
-        What the values are.
+        Name of the values.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class LossCurveDisplay:
         chosen: float | None = None,
         label: str = "λ",
     ) -> LossCurveDisplay:
-        """Check and keep a curve; parameters are those of the class."""
+        """Check and keep a curve; parameters are the same as for the class."""
         x, y = np.asarray(values, dtype=float), np.asarray(losses, dtype=float)
         if x.ndim != 1 or y.shape != x.shape or len(x) == 0:
             raise ValueError(f"values and losses must be of one length, at least 1, got shapes {x.shape} and {y.shape}")
@@ -84,7 +84,7 @@ class LossCurveDisplay:
     def from_estimator(cls, ranker: Any) -> LossCurveDisplay:
         """The λ curve of a fitted `condrank.ConditionalRankerCV`, or the curve of a ranker that stopped early.
 
-        Also of one within a `condrank.TableRanker` or a pipeline.
+        The ranker may be inside a `condrank.TableRanker` or a pipeline.
         """
         ranker = fitted_ranker(ranker)
         if hasattr(ranker, "cv_losses_"):
@@ -92,7 +92,10 @@ class LossCurveDisplay:
         if hasattr(ranker, "history_"):
             iterations = np.arange(1, len(ranker.history_) + 1)
             return cls.from_values(iterations, ranker.history_, chosen=ranker.n_iter_, label="iteration")
-        raise ValueError("ranker must be a fitted ConditionalRankerCV, or fitted with solver='early_stopping'")
+        raise ValueError(
+            "ranker must be a fitted ConditionalRankerCV, or fitted with solver='early_stopping', "
+            f"got {type(ranker).__name__} without losses"
+        )
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, colour: str | None = None) -> LossCurveDisplay:
         """Draw the curve; λ on a logarithmic scale.
@@ -102,9 +105,9 @@ class LossCurveDisplay:
         ax : Axes, optional
             Where to draw; by default a new figure. Several curves may share axes.
         name : str, optional
-            For the legend.
+            Name in the legend.
         colour : str, optional
-            Of the curve; by default the next of matplotlib's cycle.
+            Colour of the curve; by default the next one of the cycle of matplotlib.
         """
         axes = new_axes(1, 1, figsize=(5, 3.6))[0] if ax is None else ax
         order = np.argsort(self.values)

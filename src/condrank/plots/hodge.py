@@ -1,4 +1,4 @@
-"""One global order or cycles: a reciprocal relation split in two."""
+"""One global order or cycles: the two parts of a reciprocal relation."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from condrank.plots.predictions import predict_sample
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Most nodes along a side; the split itself is O(n³/3).
+#: Largest number of nodes on a side; the split is O(n³/3).
 MAX_NODES = 1000
 
 
 class HodgeDisplay:
-    """A reciprocal relation, the part of it that one score a node explains, and the cyclic rest.
+    """A reciprocal relation, the part that one score per node explains, and the cyclic part.
 
-    Three images of one order, the strongest node first, and one colour scale: A = (s_i - s_j) + rest. Where an order
-    of all nodes exists the middle image repeats the left one; what no order explains is on the right.
-    Grey is what was not observed.
+    Three images with the same order of nodes, the strongest first, and the same colour scale: A = (s_i - s_j) + cyclic
+    part. If there is one order of all nodes, the middle image equals the left one. What no order explains is on the
+    right. What was not observed is grey.
 
     Parameters
     ----------
     flow : ndarray of shape (n, n)
         Skew part of the relation, NaN where it is not observed and on the diagonal.
     split : HodgeSplit
-        Its split, `condrank.diagnosis.hodge_split` of the flow.
+        The split of the flow, from `condrank.diagnosis.hodge_split`.
     note : str
-        What to say below the images, such as that they show a sample.
+        Text below the images, for example that they show a sample.
 
     Attributes
     ----------
     order : ndarray of shape (n,)
         Nodes by their score, highest first.
     gradient, cyclic : ndarray of shape (n, n)
-        The two parts, NaN where the flow is.
+        The two parts, NaN where the flow is NaN.
     figure_ : Figure
         The figure drawn on.
     ax_ : ndarray of three Axes
@@ -68,16 +68,17 @@ class HodgeDisplay:
     def from_relation(
         cls, graph: RelationGraph | ArrayLike, *, centre: float | None = None, max_nodes: int = MAX_NODES
     ) -> HodgeDisplay:
-        """Split the relation of a graph, or an array of it (n, n), NaN where it is not observed.
+        """Split the relation of a graph or of an array.
 
         Parameters
         ----------
         graph : RelationGraph or array-like of shape (n, n)
-            A pair that is observed in one direction only counts as opposite in the other one.
+            The relation, in an array NaN where it is not observed. A pair that is observed in one direction only has
+            the opposite value in the other direction.
         centre : float, optional
             Value of an even contest; by default ½ for a graph of probabilities, otherwise 0.
         max_nodes : int
-            Of more nodes, so many are drawn at random and shown, and a note says so.
+            If there are more nodes, this many are drawn at random and shown, and a note says so.
         """
         if isinstance(graph, RelationGraph):
             total = graph.shape
@@ -96,7 +97,7 @@ class HodgeDisplay:
 
     @classmethod
     def from_estimator(cls, ranker: Any, graph: RelationGraph, *, max_nodes: int = MAX_NODES) -> HodgeDisplay:
-        """Split what a fitted ranker predicts between the nodes of a graph; all pairs are shown."""
+        """Split the predictions of a fitted ranker between the nodes of a graph; all pairs are shown."""
         shown = predict_sample(ranker, graph, max_nodes)
         if graph.is_two_domain:
             raise ValueError(f"graph must have one domain to be reciprocal, got {shown.total[0]} × {shown.total[1]}")
@@ -117,7 +118,7 @@ class HodgeDisplay:
         ax : sequence of three Axes, optional
             Where to draw; by default a new figure.
         cmap : str
-            Name of a colour map of matplotlib with two ends and a middle, which is an even contest.
+            Name of a diverging colour map of matplotlib; its middle is an even contest.
         """
         axes = new_axes(1, 3, figsize=(11, 3.9)) if ax is None else given_axes(ax, 3, "three axes, one for each part")
         limit = float(np.nanmax(np.abs(self.flow))) or 1.0
@@ -135,7 +136,7 @@ class HodgeDisplay:
             each.set(xticks=[], yticks=[])
         off_diagonal = np.isnan(self.flow).sum() > len(self.flow)
         label_below(axes[0], "strongest first", self.note, "grey: not observed" if off_diagonal else "")
-        label_below(axes[2], "" if split.noise_floor is None else f"of pure noise {100 * split.noise_floor:.0f} %")
+        label_below(axes[2], "" if split.noise_floor is None else f"for pure noise {100 * split.noise_floor:.0f} %")
         figure = axes[0].get_figure(root=True)
         figure.colorbar(image, ax=list(axes), shrink=0.75, pad=0.02).outline.set_visible(False)
         self.figure_, self.ax_ = figure, axes

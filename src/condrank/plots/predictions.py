@@ -1,4 +1,4 @@
-"""The true relation of a graph beside a ranker's scores, on as many nodes as a picture can show."""
+"""True relation of a graph and scores of a ranker, for as many nodes as a picture can show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from condrank.plots.axes import draw_nodes
 
 @dataclass(frozen=True)
 class Predictions:
-    """Relation and scores with a row for each conditioning node that is shown, and where these nodes come from.
+    """Relation and scores with a row for each conditioning node that is shown, and the positions of these nodes.
 
     Attributes
     ----------
@@ -37,17 +37,17 @@ class Predictions:
 
 
 def fitted_ranker(ranker: Any) -> Any:
-    """The ranker that was fitted within a pipeline, a search or a ranker of tables."""
+    """The fitted ranker inside a pipeline, a search or a `TableRanker`."""
     return innermost(ranker, ("best_estimator_", "ranker_"))
 
 
 def ranks_incoming(ranker: Any) -> bool:
-    """Whether a ranker, also one within a pipeline or a search, ranks over the edges that end at a node."""
+    """Whether a ranker, also inside a pipeline or a search, ranks by the edges that end at a node."""
     return rank_by_of(ranker) == "incoming"
 
 
 def predict_sample(ranker: Any, graph: RelationGraph, max_nodes: int) -> Predictions:
-    """Truth and scores among at most ``max_nodes`` nodes of each domain. Nothing larger is ever made."""
+    """Truth and scores among at most ``max_nodes`` nodes of each domain. No larger array is made."""
     check_graph(graph)
     rows = draw_nodes(graph.shape[0], max_nodes)
     if graph.is_two_domain:
@@ -81,6 +81,6 @@ def query_names(ranker: Any, graph: RelationGraph) -> np.ndarray:
 
 
 def check_graph(graph: Any) -> None:
-    """Refuse whatever is not a graph."""
+    """Raise if the argument is not a graph."""
     if not isinstance(graph, RelationGraph):
         raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
     from condrank.graph import RelationGraph
 
-#: Wrongly ordered pairs of scores that say nothing.
+#: Share of wrongly ordered pairs of random scores.
 CHANCE = 0.5
-#: Points from line to line of the worst nodes' names, and the most characters of a name.
+#: Points between the lines of the names of the worst nodes, and the largest number of characters of a name.
 LINE, LONGEST = 11.0, 24
 
 
 class QueryLossDisplay:
-    """How the rank loss is spread over conditioning nodes, with the worst ones named.
+    """Distribution of the rank loss over conditioning nodes, with the names of the worst ones.
 
-    A mean hides the nodes for which a ranker is worse than chance; here they are the bars right of the dotted line.
+    A mean hides the nodes for which a ranker is worse than chance. Here they are right of the dotted line.
 
     Parameters
     ----------
     losses : ndarray of shape (n_queries,)
-        Rank loss of each conditioning node; NaN where it has nothing to rank.
+        Rank loss of each conditioning node; NaN if it has nothing to rank.
     ids : ndarray of shape (n_queries,)
-        Name of each.
+        Name of each conditioning node.
 
     Attributes
     ----------
@@ -60,7 +60,10 @@ class QueryLossDisplay:
 
     @classmethod
     def from_values(cls, losses: ArrayLike, ids: ArrayLike | None = None) -> QueryLossDisplay:
-        """Check and keep losses, such as ``result.queries["rank_loss"]`` of a cross-validation; ids: by position."""
+        """Check and keep losses, such as ``result.queries["rank_loss"]`` of a cross-validation.
+
+        Without ``ids`` the names are positions.
+        """
         values = np.asarray(losses, dtype=float)
         if values.ndim != 1 or len(values) == 0:
             raise ValueError(f"losses must have shape (n_queries,), at least one, got {values.shape}")
@@ -76,12 +79,12 @@ class QueryLossDisplay:
 
     @classmethod
     def from_predictions(cls, Y_true: ArrayLike, Y_score: ArrayLike, ids: ArrayLike | None = None) -> QueryLossDisplay:
-        """Losses of a relation (n_queries, n_objects), NaN where it is not observed, and scores. O(n m log m)."""
+        """Losses of scores on a relation (n_queries, n_objects), NaN where it is not observed. O(n m log m)."""
         return cls.from_values(rank_loss(Y_true, Y_score, average=None), ids)
 
     @classmethod
     def from_estimator(cls, ranker: Any, graph: RelationGraph) -> QueryLossDisplay:
-        """Losses of a fitted ranker on a graph, whose truth and scores are made and dropped in blocks."""
+        """Losses of a fitted ranker on a graph; truth and scores are made in blocks and not kept."""
         losses = [rank_loss(truth, scores, average=None) for truth, scores in predict_blocks(ranker, graph)]
         return cls.from_values(np.concatenate(losses), query_names(ranker, graph))
 
@@ -94,24 +97,24 @@ class QueryLossDisplay:
     def plot(
         self, ax: Axes | None = None, *, kind: str = "histogram", worst: int = 5, name: str | None = None
     ) -> QueryLossDisplay:
-        """Draw the distribution, its mean and chance.
+        """Draw the distribution, its mean and the loss of chance.
 
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; by default a new figure. Several distributions may share axes, best as "ecdf".
+            Where to draw; by default a new figure. Several distributions may share axes; "ecdf" is best for that.
         kind : {"histogram", "ecdf"}
-            Numbers of conditioning nodes in bins of 0.05, or the share with at most that loss.
+            Number of conditioning nodes in bins of 0.05, or share of conditioning nodes with at most that loss.
         worst : int
             How many of the worst conditioning nodes to name.
         name : str, optional
-            For the legend, which then tells the mean.
+            Name in the legend, which then also shows the mean.
         """
         check_choice("kind", kind, ("histogram", "ecdf"))
         axes = new_axes(1, 1, figsize=(5.4, 3.6))[0] if ax is None else ax
         losses = self.losses[~np.isnan(self.losses)]
         mean = f"mean {losses.mean():.3f}"
-        # On shared axes every distribution has a mean of its own, and the legend has room for it.
+        # On shared axes every distribution has its own mean, and the legend has room for it.
         label = None if name is None else f"{name} ({mean})"
         if kind == "histogram":
             top = max(losses.max(), CHANCE)
@@ -136,7 +139,7 @@ class QueryLossDisplay:
         return self
 
     def _name_worst(self, ax: Axes, n: int) -> None:
-        """The worst nodes as a list in the corner: names along the axis would run into each other."""
+        """A list of the worst nodes in the corner; names along the axis would overlap."""
         named = self.worst(n)
         if named:
             figure: Any = ax.get_figure(root=True)
@@ -149,5 +152,5 @@ class QueryLossDisplay:
 
 
 def _short(name: str) -> str:
-    """A name that leaves room for the picture."""
+    """A name, cut if it is too long for the picture."""
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"

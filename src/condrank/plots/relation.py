@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
     from condrank.graph import RelationGraph
 
-#: Most nodes along a side: more than a screen has pixels for.
+#: Largest number of nodes on a side; a screen does not have more pixels.
 MAX_NODES = 2000
 
 
 class RelationDisplay:
-    """True and predicted relation side by side, as two images of the same order and colours.
+    """True and predicted relation side by side, as two images with the same order and colours.
 
-    A ranking says nothing of values, only of order. So the predicted image shows, in each row, that row's true values
-    dealt out in the predicted order: a perfect ranking gives the true image again, and what differs is ranked wrongly.
-    Grey is what was not observed.
+    A ranking has no values, only an order. So each row of the predicted image shows the true values of that row in the
+    predicted order. A perfect ranking gives the true image again, and every difference is a wrong rank. What was not
+    observed is grey.
 
     Parameters
     ----------
     Y_true, Y_score : ndarray of shape (n_queries, n_objects)
         Relation, NaN where it is not observed, and scores.
     order : ndarray of int or None
-        Order of the conditioning nodes, and of the objects of a square relation; None: as they come.
+        Order of the conditioning nodes, and of the objects of a square relation; None: unchanged.
     object_order : ndarray of int or None
-        Order of the objects where it is not that of the conditioning nodes.
+        Order of the objects, if it differs from the order of the conditioning nodes.
     groups : ndarray of shape (n_queries,) or None
-        Group of each node, such as its class; each run of a group is named along the sides.
+        Group of each node, such as its class; the names of groups are on the axes.
     note : str
-        What to say below the images, such as that they show a sample.
+        Text below the images, for example that they show a sample.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class RelationDisplay:
         groups: ArrayLike | None = None,
         max_nodes: int = MAX_NODES,
     ) -> RelationDisplay:
-        """A graph's relation beside a fitted ranker's scores of it; parameters are those of `from_predictions`."""
+        """Relation of a graph and scores of a fitted ranker; parameters are the same as in `from_predictions`."""
         shown = predict_sample(ranker, graph, max_nodes)
         places, names = _check_sides(order, groups, shown.total)
         places, names = _of_sample(places, names, shown.queries)
@@ -109,12 +109,13 @@ class RelationDisplay:
         Y_true, Y_score : array-like of shape (n_queries, n_objects)
             Relation, NaN where it is not observed, and scores.
         order : {"score", "groups"} or array-like of int, shape (n_nodes,), optional
-            "score": by the mean of what was observed of a node, highest first, both sides of two domains by their
-            own; "groups": by group and within it by that mean; or a permutation of the nodes of a square relation.
+            "score": by the mean of the observed values of a node, highest first; for two domains each side has its own
+            order. "groups": by group, and by that mean within a group. Or a permutation of the nodes of a square
+            relation.
         groups : array-like of shape (n_nodes,), optional
-            Group of each node of a square relation, in the nodes' own order, not in ``order``.
+            Group of each node of a square relation, in the original order of the nodes.
         max_nodes : int
-            Of more nodes, so many are drawn at random and shown, and a note says so.
+            If there are more nodes, this many are drawn at random and shown, and a note says so.
         """
         truth, scores = np.asarray(Y_true, dtype=float), np.asarray(Y_score, dtype=float)
         if truth.ndim != 2 or truth.size == 0:
@@ -134,7 +135,7 @@ class RelationDisplay:
         if isinstance(places, str):
             by_row = _best_first(truth)
             if places == "groups":
-                # A stable sort of what is sorted by mean already keeps that order within a group.
+                # Nodes are already sorted by mean; a stable sort keeps that order within a group.
                 by_row = by_row[np.argsort(names[by_row], kind="stable")]
             by_column = by_row if n == m else _best_first(truth.T)
             return cls(truth, scores, order=by_row, object_order=by_column, groups=names, note=note)
@@ -154,7 +155,7 @@ class RelationDisplay:
         cmap : str
             Name of a colour map of matplotlib.
         colourbar : bool
-            Whether to say beside the images which value has which colour.
+            Whether to draw a colour bar.
         """
         if show not in ("ranks", "scores"):
             raise ValueError(f"show must be 'ranks' or 'scores', got {show!r}")
@@ -180,7 +181,7 @@ class RelationDisplay:
         return self
 
     def _mark_groups(self, ax: Axes) -> None:
-        """Name each run of a group in the middle of it."""
+        """Write the name of each group in the middle of its rows and columns."""
         if self.groups is None:
             ax.set(xticks=[], yticks=[])
             return
@@ -196,9 +197,9 @@ class RelationDisplay:
 
 
 def deal_out(Y_true: np.ndarray, Y_score: np.ndarray) -> np.ndarray:
-    """Each row's observed true values in the order of its scores, the largest where the score is highest.
+    """The observed true values of each row in the order of its scores: the largest where the score is highest.
 
-    O(m log m) a row of m objects; NaN stays where it is. Equal scores are dealt to by position.
+    O(m log m) for a row of m objects. NaN stays in its place. Equal scores are ordered by position.
     """
     dealt = np.full_like(Y_true, np.nan)
     for row, (truth, scores) in enumerate(zip(Y_true, Y_score, strict=True)):
@@ -208,18 +209,18 @@ def deal_out(Y_true: np.ndarray, Y_score: np.ndarray) -> np.ndarray:
 
 
 def _check_sides(order: Any, groups: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
-    """Order and groups as arrays (an order may be the name of a rule), after checking them against the relation."""
+    """Order and groups as arrays (an order may also be the name of a rule), checked against the shape."""
     n, m = shape
     places = order if order is None or isinstance(order, str) else np.asarray(order)
     if isinstance(places, str) and places not in ("score", "groups"):
         raise ValueError(f"order must be 'score', 'groups' or positions, got {order!r}")
     by_score = isinstance(places, str) and places == "score"
     if n != m and not (groups is None and (places is None or by_score)):
-        raise ValueError(f"order (but 'score') and groups need a square relation, got shape {shape}")
+        raise ValueError(f"groups, and an order other than 'score', need a square relation, got shape {shape}")
     if isinstance(places, str) and not by_score and groups is None:
-        raise ValueError("order='groups' needs groups")
+        raise ValueError("order='groups' needs groups, got None")
     if isinstance(places, np.ndarray) and not np.array_equal(np.sort(places), np.arange(n)):
-        raise ValueError(f"order must hold each of the positions 0 to {n - 1} once")
+        raise ValueError(f"order must have each of the positions 0 to {n - 1} once")
     names = None if groups is None else np.asarray(groups)
     if names is not None and names.shape != (n,):
         raise ValueError(f"groups must have shape ({n},), got {names.shape}")
@@ -227,7 +228,7 @@ def _check_sides(order: Any, groups: Any, shape: tuple[int, int]) -> tuple[Any, 
 
 
 def _of_sample(places: Any, names: Any, rows: np.ndarray) -> tuple[Any, Any]:
-    """Order and groups of the nodes that were drawn, as positions among them."""
+    """Order and groups of the nodes that were drawn, with positions among these nodes."""
     if isinstance(places, np.ndarray):
         places = np.searchsorted(rows, places[np.isin(places, rows)])
     return places, None if names is None else names[rows]

@@ -1,4 +1,4 @@
-"""Scores of nodes that are shares of three things, on a triangle."""
+"""Scores of nodes on a triangle, for nodes whose three features are shares that sum to one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ class SimplexDisplay:
     corners : sequence of three str
         Names of the shares.
     corner_values : ndarray of shape (3,) or None
-        True value at each corner; blended linearly it is the background, which well-predicted points melt into.
+        True value at each corner. The background interpolates them linearly, so that well-predicted points have its
+        colour.
     limits : tuple of two floats or None
-        Ends of the colour scale; None: those of the values.
+        Ends of the colour scale; None: smallest and largest value.
 
     Attributes
     ----------
@@ -68,12 +69,12 @@ class SimplexDisplay:
         corner_values: ArrayLike | None = None,
         limits: tuple[float, float] | None = None,
     ) -> SimplexDisplay:
-        """Check and keep the points and scores; parameters are those of the class."""
+        """Check and keep the points and scores; parameters are the same as for the class."""
         shares, values = np.asarray(points, dtype=float), np.asarray(scores, dtype=float)
         if shares.ndim != 2 or shares.shape[1] != 3:
             raise ValueError(f"points must have shape (n_nodes, 3), got {shares.shape}")
         if (shares < 0).any() or not np.allclose(shares.sum(axis=1), 1):
-            raise ValueError("points must be shares: not negative, each row summing to one")
+            raise ValueError("points must be shares, not negative and each row summing to one, got other values")
         if values.shape != (len(shares),):
             raise ValueError(f"scores must have shape ({len(shares)},), got {values.shape}")
         if len(corners) != 3:
@@ -93,16 +94,17 @@ class SimplexDisplay:
         cmap : str
             Name of a colour map of matplotlib.
         label : str
-            What the colours mean, beside the colour bar.
+            Label of the colour bar.
         """
         axes = new_axes(1, 1, figsize=(5, 4.2))[0] if ax is None else ax
         low, high = (self.values.min(), self.values.max()) if self.limits is None else self.limits
         colours: dict[str, Any] = {"cmap": cmap, "vmin": low, "vmax": high}
-        # First corner on top, then clockwise: each beats the next one counter-clockwise in rock, paper, scissors.
+        # The first corner is on top, the others follow clockwise. In rock, paper, scissors each corner beats the next
+        # one counter-clockwise.
         places = np.array([[0.5, np.sqrt(3) / 2], [1.0, 0.0], [0.0, 0.0]])
         (outline,) = axes.fill(places[:, 0], places[:, 1], facecolor="none", edgecolor="0.35", linewidth=1)
         if self.corner_values is not None:
-            # Values are blended, not colours: halfway between the two ends of a colour map lies its middle.
+            # Values are interpolated, not colours: halfway between the two ends of a colour map is its middle.
             x, y = np.meshgrid(np.linspace(0, 1, 200), np.linspace(0, places[0, 1], 200))
             top = y / places[0, 1]
             blend = np.stack([top, x - top / 2, 1 - x - top / 2], axis=-1) @ self.corner_values

@@ -1,4 +1,4 @@
-"""TableEncoder: features of a table, from what its training rows tell, with a state of plain arrays."""
+"""TableEncoder: features of a table, learned from its training rows, with a state of plain arrays."""
 
 from __future__ import annotations
 
@@ -24,35 +24,33 @@ State = tuple[dict[str, Any], dict[str, np.ndarray]]
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Standardised numbers, one-hot categories and tf-idf of texts.
 
-    What it learns (means, categories, words) comes from the rows that it is fitted on and no others; as the transformer
-    of a `NodeTransformer` in a pipeline, nothing of held-out nodes leaks into a fold. A category or a word that was not
-    there is encoded as zeros.
+    It learns means, categories and words only from the rows that it is fitted on. Used as the transformer of a
+    `NodeTransformer` in a pipeline, it sees no held-out nodes of a fold. A new category or word is encoded as zeros.
 
     Parameters
     ----------
     standardise : bool
-        Numbers and dates (as days) minus their mean, over their standard deviation; otherwise as they are.
+        Whether to subtract the mean of numbers and dates (as days) and divide by their standard deviation.
     max_words : int, optional
-        Most words of a text column, the most frequent ones; by default all of them.
+        Largest number of words for a text column, the most frequent ones; by default all words.
 
     Attributes
     ----------
     kinds_ : dict of str
-        Kind of each column, in their order.
+        Kind of each column, in order.
     mean_, scale_ : dict of float
-        Of the numeric and the date columns.
+        Mean and standard deviation of the numeric and date columns.
     categories_ : dict of ndarray
         Categories of the categorical columns, sorted.
     vectorizers_ : dict of TfidfVectorizer
-        Of the text columns.
+        Fitted vectorizers of the text columns.
     n_features_out_ : int
         Number of features.
 
     Notes
     -----
-    Features are dense; sparse (CSR) where a column is text or there are more than 1,000 categories. Frames, files and
-    arrays of numbers are taken as well; those to transform have to have the columns that it was fitted on, of the same
-    kinds.
+    Features are dense; they are sparse (CSR) if a column is text or there are more than 1,000 categories. Frames, files
+    and arrays of numbers are accepted as well. `transform` needs the columns and kinds of `fit`.
 
     Examples
     --------
@@ -76,7 +74,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.max_words = max_words
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
-        """Learn means, categories and words of a table; y is not looked at."""
+        """Learn means, categories and words of a table; y is ignored."""
         check_choice("standardise", self.standardise, (False, True))
         if self.max_words is not None:
             check_count("max_words", self.max_words)
@@ -100,7 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         blocks: list[Any] = []
         for name, kind in self.kinds_.items():
             if kind in ("numeric", "date"):
-                with np.errstate(over="ignore"):  # told by whoever looks at the features
+                with np.errstate(over="ignore"):  # reported by the check of the features
                     blocks.append(((table.numbers(name) - self.mean_[name]) / self.scale_[name])[:, None])
             elif kind == "categorical":
                 blocks.append(_one_hot(table.columns[name], self.categories_[name], self._is_sparse))
@@ -124,7 +122,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return np.array(names, dtype=object)
 
     def to_state(self) -> State:
-        """Plain values (of JSON) and arrays that say all that was fitted; `from_state` is the way back."""
+        """Everything that was fitted, as plain values (for JSON) and arrays; `from_state` reads it."""
         check_is_fitted(self, "kinds_")
         numeric = list(self.mean_)
         arrays = {
@@ -142,7 +140,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> TableEncoder:
-        """The fitted encoder of a state; a ValueError tells of what does not fit together."""
+        """The fitted encoder of a state; raises ValueError if parts do not fit together."""
         params = state["params"]
         if set(params) != {"standardise", "max_words"}:
             raise ValueError(f"parameters of the encoder must be standardise and max_words, got {sorted(params)}")
@@ -178,7 +176,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if "vocabulary" not in str(error):
                 raise
             raise ValueError(
-                f"column {name!r} is text without any word; say that it is categorical=, or leave it out by drop="
+                f"column {name!r} is text without any word; list it in categorical=, or leave it out with drop="
             ) from None
 
     def _vectorizer(self) -> TfidfVectorizer:
@@ -204,7 +202,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _spread(numbers: np.ndarray) -> tuple[float, float]:
-    """Mean and standard deviation; 1 for what does not vary beyond rounding."""
+    """Mean and standard deviation; the latter is 1 for numbers that vary only by rounding."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean, scale = float(numbers.mean()), float(numbers.std())
     if not np.isfinite(mean) or not np.isfinite(scale):
@@ -213,7 +211,7 @@ def _spread(numbers: np.ndarray) -> tuple[float, float]:
 
 
 def _one_hot(values: np.ndarray, categories: np.ndarray, as_sparse: bool) -> Any:
-    """One column a category; a value that is none of them has zeros."""
+    """One column for each category; any other value has zeros."""
     place = {one: position for position, one in enumerate(categories.tolist())}
     found = np.fromiter((place.get(one, -1) for one in values.tolist()), dtype=np.int64, count=len(values))
     rows = np.flatnonzero(found >= 0)
@@ -232,7 +230,7 @@ def _floats(array: np.ndarray, length: int, name: str) -> np.ndarray:
 
 
 def make_transformer(graph: RelationGraph, encoder: Any, object_encoder: Any) -> NodeTransformer:
-    """What encodes the nodes of a graph: transformers as given, "passthrough" for numbers as they are, or defaults."""
+    """Transformer of a graph's nodes: the given ones, unchanged numbers for "passthrough", or a `TableEncoder`."""
     tables = [nodes.base for nodes in (graph.nodes, graph.objects) if isinstance(nodes.base, Table)]
     encoders = []
     for name, given in (("encoder", encoder), ("object_encoder", object_encoder)):

@@ -13,14 +13,14 @@ from condrank.frames.columns import Columns, as_objects, canonical, checked, rea
 from condrank.frames.edges import EdgeList, read_edges
 from condrank.frames.ids import Ids, read_ids
 from condrank.frames.kernels import read_kernel
-from condrank.frames.table import Table, told_kinds
+from condrank.frames.table import Table, given_kinds
 from condrank.graph import RelationGraph
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges
 
 ID_NAMES = ("id", "node", "name")
 NO_IDS = (
-    "the kernel has no ids, so that its nodes are 0 to {}; give a table of their ids, in its order, by nodes=, or an "
+    "the kernel has no ids, so its nodes are 0 to {}; pass a table with their ids, in the same order, as nodes=, or an "
     "npz file with arrays named kernel and ids"
 )
 
@@ -48,12 +48,12 @@ def read_graph(
     drop: Iterable[str] = (),
     probabilities: bool | None = None,
 ) -> RelationGraph:
-    """Graph whose nodes are a `Table`, as `TableRanker` encodes it; parameters are those of `RelationGraph.from_frame`.
+    """Graph with a `Table` as its nodes, for a `TableRanker`; parameters as for `RelationGraph.from_frame`.
 
     Returns
     -------
     RelationGraph
-        Its nodes are a table also where all columns are numbers; with ``kernel`` they are the kernel matrix.
+        Its nodes are a table even if all columns are numbers; with ``kernel`` they are the kernel matrix.
     """
     if edges is None:
         raise ValueError("edges is missing: pass the table of edges, a file or a frame")
@@ -63,18 +63,18 @@ def read_graph(
         raise ValueError("kernel needs a single domain: leave objects out")
     if object_id is not None and objects is None:
         raise ValueError("object_id needs objects, the table of a second domain")
-    told = told_kinds(numeric, categorical, text, drop)
+    given = given_kinds(numeric, categorical, text, drop)
     hint = ""
     if kernel is not None:
         first, hint = _kernel_nodes(kernel, nodes, id)
         second = first
     else:
         tables = [read_table(nodes, "nodes")] + ([] if objects is None else [read_table(objects, "objects")])
-        for name in told:
+        for name in given:
             if not any(name in table for table in tables):
-                raise ValueError(f"{told[name] or 'drop'} has {name!r}, which is no column of {tables[0].origin}")
+                raise ValueError(f"{given[name] or 'drop'} has {name!r}, which is not a column of {tables[0].origin}")
         sides = [
-            _table_nodes(table, told, name, argument)
+            _table_nodes(table, given, name, argument)
             for table, name, argument in zip(tables, (id, object_id), ("id", "object_id"), strict=False)
         ]
         first, second = sides[0], sides[-1]
@@ -92,13 +92,13 @@ def read_graph(
 
 
 def from_frame(nodes: Any, edges: Any, **options: Any) -> RelationGraph:
-    """`RelationGraph.from_frame`: plain features where all tables are numbers."""
+    """`RelationGraph.from_frame`: plain features if all columns are numbers."""
     check_options("RelationGraph.from_frame", options)
     return _plain(read_graph(nodes, edges, **options))
 
 
 def check_options(method: str, options: dict[str, Any]) -> None:
-    """Refuse options of a method that `read_graph` does not have."""
+    """Raise for an option that `read_graph` does not have; ``method`` is the caller's method."""
     known = [name for name in inspect.signature(read_graph).parameters if name not in ("nodes", "edges")]
     for name in options:
         if name not in known:
@@ -140,7 +140,7 @@ def _fields(listed: EdgeList) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 
 
 def _node_attributes(G: Any, features: Any) -> Any:
-    """A table of the nodes' attributes, or features given beside."""
+    """A table of the nodes' attributes, or the array of features if the caller gives one."""
     if isinstance(features, np.ndarray) or sparse.issparse(features):
         from condrank.nodes.checking import check_features
 
@@ -151,21 +151,23 @@ def _node_attributes(G: Any, features: Any) -> Any:
     records = [data for _, data in G.nodes(data=True)]
     names = list(dict.fromkeys(name for record in records for name in record)) if features is None else list(features)
     if not names:
-        raise ValueError("the nodes of G have no attributes: pass features, one row a node in the order of G.nodes")
+        raise ValueError(
+            "the nodes of G have no attributes: pass features, one row for each node in the order of G.nodes"
+        )
     columns = checked({name: as_objects([record.get(name) for record in records]) for name in names}, "nodes of G")
     return Table.read(columns)
 
 
-def _table_nodes(columns: Columns, told: dict[str, str | None], name: str | None, argument: str) -> Nodes:
+def _table_nodes(columns: Columns, given: dict[str, str | None], name: str | None, argument: str) -> Nodes:
     hint = ""
     if name is None:
         name = _guess_id(columns, argument)
-        hint = f"; it was read as the ids, another column can be named by {argument}="
+        hint = f"; it was read as the ids, name another column with {argument}="
     columns.column(name, argument)
-    if told.get(name):
-        raise ValueError(f"{argument}={name!r} has the ids, it cannot be a {told[name]} column as well")
+    if given.get(name):
+        raise ValueError(f"{argument}={name!r} has the ids, it cannot be a {given[name]} column as well")
     ids = read_ids(columns, name, hint)
-    here = {column: kind for column, kind in told.items() if column in columns and column != name}
+    here = {column: kind for column, kind in given.items() if column in columns and column != name}
     kinds = {kind: [one for one in here if here[one] == kind] for kind in ("numeric", "categorical", "text", None)}
     table = Table.read(
         columns,
@@ -179,19 +181,19 @@ def _table_nodes(columns: Columns, told: dict[str, str | None], name: str | None
 
 
 def _guess_id(columns: Columns, argument: str) -> str:
-    """The usual names, or else the first column where it has no fractions."""
+    """A column with a usual name, or else the first column if it is not of floating-point numbers."""
     named = {name.lower(): name for name in columns.names}
     for usual in ID_NAMES:
         if usual in named:
             return named[usual]
     first = columns.names[0]
     if columns.values[first].dtype.kind == "f":
-        raise ValueError(f"{columns.origin} must have a column of ids, told by {argument}=, it has {columns.names}")
+        raise ValueError(f"{columns.origin} must have a column of ids, named with {argument}=, it has {columns.names}")
     return first
 
 
 def _kernel_nodes(kernel: Any, nodes: Any, id: str | None) -> tuple[Nodes, str]:
-    """Nodes of a kernel, and what to tell of them where an id is not found."""
+    """Nodes of a kernel, and advice for the error if an id is not found."""
     K, ids = read_kernel(kernel)
     if nodes is None and ids is None:
         return Nodes(K, None, np.arange(len(K)), is_kernel=True), NO_IDS.format(len(K) - 1)
@@ -215,7 +217,7 @@ def _ids(nodes: Nodes) -> np.ndarray:
 
 
 def _plain(graph: RelationGraph) -> RelationGraph:
-    """The graph with the numbers of its tables as features, where they are all numbers."""
+    """The graph with plain features instead of tables, if all their columns are numbers."""
     tables = [nodes.base for nodes in (graph.nodes, graph.objects)]
     if not all(isinstance(table, Table) and table.is_numeric for table in tables):
         return graph
@@ -225,7 +227,7 @@ def _plain(graph: RelationGraph) -> RelationGraph:
 
 
 def as_graph_of_tables(method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:
-    """The graph itself, or one of tables, for a method that errors name."""
+    """The graph itself, or a graph read from tables; ``method`` is the caller's method in errors."""
     check_options(method, options)
     if not isinstance(nodes, RelationGraph):
         return read_graph(nodes, edges, **options)

@@ -1,0 +1,9 @@
+"""Random numbers of the tests of measures."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
