@@ -114,7 +114,7 @@ class FittedRanker(Fitted):
         plain_values = {
             "alpha_": self.alpha,
             "n_iter_": self.n_iter,
-            "n_features_in_": model.rows.nodes.base.shape[1],
+            "n_features_in_": self.n_features,
             "solver_": self.solver,
         }
         if self.history is not None:

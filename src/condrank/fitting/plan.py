@@ -120,7 +120,7 @@ def _others(problem: Problem, chosen: Solver) -> dict[str, float]:
         return {}
     auto = replace(problem, settings=replace(settings, solver="auto"))
     able = _able(auto)
-    return {one.name: one.cost(auto).flops for one in _direct(able) or able}
+    return {one.name: one.cost(problem).flops for one in _direct(able) or able}
 
 
 def _direct(solvers: list[Solver]) -> list[Solver]:

@@ -42,9 +42,9 @@ class Saved(Ranker):
         """Manifest of plain values and named arrays, from which `from_state` makes the ranker again."""
         fitted, arrays = fitted_of(self), Arrays()
         params = {name: plain(f"parameter {name}", value) for name, value in self._saved_params().items()}
-        n_features, two_domains = fitted.model.rows.nodes.base.shape[1], fitted.model.cols is not fitted.model.rows
+        two_domains = fitted.model.cols is not fitted.model.rows
         try:
-            agreed_settings(params, fitted.settings.to_state(), n_features, two_domains)
+            agreed_settings(params, fitted.settings.to_state(), fitted.n_features, two_domains)
         except ValueError as error:
             raise ValueError(f"the parameters were changed since the fit, fit again before saving: {error}") from None
         return {"condrank": __version__, "params": params} | fitted.to_state(arrays), arrays.named
