@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from condrank import ConditionalRanker, TableRanker
+from condrank.explorer import embedded as explorer
 from condrank.metrics import rank_loss
-from condrank.report import explorer, write_report
+from condrank.report import write_report
 from condrank.tables import read_graph
 from report.games import COLUMN, Reader, embedded
 

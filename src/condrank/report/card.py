@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from condrank._version import __version__
+from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
 from condrank.objective.relations import RELATIONS
 from condrank.plots.predictions import query_names, ranks_incoming
 from condrank.report.identity import data_fingerprint, model_fingerprint
-from condrank.report.markup import Markup, facts, join, tag
+from condrank.report.markup import facts
 from condrank.report.measured import SETTINGS, Measured
 from condrank.tables.ranker import TableRanker
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,8 @@ from condrank.base.checks import check_count
 from condrank.base.dask import is_dask
 from condrank.base.files import whole_file
 from condrank.diagnosis import diagnose
+from condrank.explorer import Page, Section, fill_page
+from condrank.explorer.markup import Markup, join, tag
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost
@@ -27,13 +26,21 @@ from condrank.plots.predictions import check_graph, ranks_incoming
 from condrank.report import pictures, sections
 from condrank.report.card import known_share, limits, model_facts, tell_known
 from condrank.report.explorer import explorer_data
-from condrank.report.markup import Markup, escape, join, script_data, tag
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
 from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample
 from condrank.tables.ranker import TableRanker
 
 #: Conditioning nodes that are ranked, and objects of each that are kept.
 MAX_QUERIES, TOP = 2000, 50
+#: Headings of the sections, and their names in the navigation.
+TITLES = {
+    "summary": ("Summary", "Summary"),
+    "card": ("Model card", "Model card"),
+    "diagnosis": ("Diagnosis of the relation", "Diagnosis"),
+    "settings": ("The four settings", "Four settings"),
+    "pictures": ("Pictures", "Pictures"),
+    "extremes": ("Worst and best conditioning nodes", "Worst and best"),
+}
 
 
 def write_report(
@@ -133,19 +140,19 @@ def write_report(
     drawn.append(pictures.loss_curve(fitted))
     tell("writing")
     kernel = innermost(similarity_of(ranker)).kernel
+    use = join([tag("h3", "Intended use and limits"), limits(ranker, measured, share)])
     parts = {
         "summary": sections.summary(graph, rankings, measured, known),
-        "limits": limits(ranker, measured, share),
-        "card": model_facts(ranker, graph),
+        "card": join([model_facts(ranker, graph), use]),
         "diagnosis": found,
         "settings": sections.settings(measured, warned, folds, modelled, part, kernel),
-        "pictures": join(one.figure() for one in drawn if one is not None),
+        "pictures": tag("div", *(one.figure() for one in drawn if one is not None), class_="figures"),
         "extremes": sections.extremes(fitted, encoded, rankings, measured),
     }
     first = graph.objects if ranks_incoming(fitted) else graph.nodes
     data = explorer_data(rankings, first, not graph.is_two_domain)
     page = _fill(title, parts, data, _left_out(rankings, len(data["queries"])))
-    _write(target, page.encode("utf-8", errors="replace"))
+    _write(target, page.html.encode("utf-8", errors="replace"))
     return target
 
 
@@ -175,22 +182,17 @@ def _left_out(rankings: Rankings, shown: int) -> str:
     )
 
 
-def _fill(title: str, parts: dict[str, Markup], data: Any, left_out: str) -> str:
-    here = files("condrank.report")
-    script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css", "page.html"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _fill(title: str, parts: dict[str, Markup], data: dict[str, Any], left_out: str) -> Page:
     written = datetime.now(UTC)
-    return Template(page).substitute(
-        parts,
-        title=escape(title),
-        left_out=escape(left_out),
-        # Nothing but this script and data within the page: what a name or a cell holds can run and load nothing.
-        policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
-        style=style,
-        script=script,
-        data=script_data(data),
-        version=escape(__version__),
-        written=tag("time", f"{written:%Y-%m-%d %H:%M} UTC", datetime=f"{written:%Y-%m-%dT%H:%MZ}"),
+    when = tag("time", f"{written:%Y-%m-%d %H:%M} UTC", datetime=f"{written:%Y-%m-%dT%H:%MZ}")
+    return fill_page(
+        title,
+        data,
+        introduction=left_out,
+        about=join([f"condrank {__version__} · written ", when]),
+        sections=[Section(name, *TITLES[name], body) for name, body in parts.items()],
+        style=files("condrank.report").joinpath("sections.css").read_text("utf-8"),
+        footer="Everything is in this file: it loads nothing.",
     )
 
 

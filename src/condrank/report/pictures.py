@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from condrank.explorer.markup import Markup, escape, tag
 from condrank.graph import RelationGraph
 from condrank.plots import CoordinatesDisplay, HodgeDisplay, LossCurveDisplay, QueryLossDisplay, RelationDisplay
 from condrank.plots.axes import new_axes
-from condrank.report.markup import Markup, escape, tag
 from condrank.report.measured import Measured, held_out_losses
 from condrank.report.rankings import Rankings
 

@@ -9,14 +9,19 @@ import numpy as np
 
 from condrank.diagnosis import Diagnosis
 from condrank.diagnosis.summary import measurements
+from condrank.explorer.embedded import clipped
+from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
-from condrank.report.explorer import clipped
-from condrank.report.markup import Markup, facts, join, table, tag
+from condrank.report.markup import facts, table
 from condrank.report.measured import SETTINGS, Measured, held_out_losses
 from condrank.report.rankings import Rankings, rank_rows
 
 #: Conditioning nodes with the highest and with the lowest loss that are told of, and objects told for each.
 EXTREMES, TOLD_OBJECTS = 6, 5
+EXTREMES_TEXT = (
+    "By the loss of this model. The truth is the observed relation value; an object without one says nothing for or "
+    "against the ranking."
+)
 
 
 def summary(graph: RelationGraph, rankings: Rankings, measured: list[Measured], known: str) -> Markup:
@@ -108,8 +113,8 @@ def extremes(ranker: Any, graph: RelationGraph, rankings: Rankings, measured: li
         if cards:
             pieces += [tag("h3", f"{title} {len(cards)}"), tag("div", *cards, class_="queries")]
     if not pieces:
-        return tag("p", "No conditioning node has two objects with different relation values: nothing to rank.")
-    return join(pieces)
+        pieces = [tag("p", "No conditioning node has two objects with different relation values: nothing to rank.")]
+    return join([tag("p", EXTREMES_TEXT), *pieces])
 
 
 def loss(value: float) -> str:
@@ -148,7 +153,8 @@ def _with_error(result: Any) -> Markup:
 
 
 def _bar(value: float, kind: str) -> Markup:
-    return tag("i", class_=f"bar {kind}", style=f"width:{100 * min(value, 1.0):.1f}%")
+    # Not an element with a style of its own: the page's policy allows none.
+    return tag("svg", tag("rect", width=f"{100 * min(value, 1.0):.1f}%", height="100%"), class_=kind)
 
 
 def _by_node(measured: list[Measured]) -> tuple[int, dict[Any, float]] | None:

@@ -18,7 +18,7 @@ from condrank.service.holder import ModelHolder
 from condrank.service.limits import Limits
 from condrank.service.metrics import CONTENT_TYPE, Metrics
 from condrank.service.model import Answer
-from condrank.service.page import page_headers, read_page
+from condrank.service.page import page_headers, service_page
 from condrank.service.refusals import Refusal, add_handlers
 from condrank.service.schemas import (
     HealthAnswer,
@@ -133,13 +133,13 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
 
     @app.get("/nodes/{id:path}", response_model=NodeAnswer, responses=documented(404), summary="One known node")
     async def node(id: Annotated[str, Path()], role: Role = "queries") -> Any:
-        name, columns = holder.current.node(id, role)
-        return NodeAnswer(id=name, columns=columns)
+        name, position, columns = holder.current.node(id, role)
+        return NodeAnswer(id=name, position=position, columns=columns)
 
 
 def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: bool) -> None:
     """Health, metrics, reloading and the page."""
-    page = read_page()
+    page = service_page()
 
     def health_now() -> HealthAnswer:
         return HealthAnswer.model_validate(
@@ -180,7 +180,7 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
 
     @app.get("/", include_in_schema=False)
     async def explorer() -> Response:
-        return HTMLResponse(page, headers=page_headers(page))
+        return HTMLResponse(page.html, headers=page_headers(page))
 
 
 async def _refuse_unknown(request: Request) -> None:

@@ -136,11 +136,11 @@ class ServedModel:
         last = bisect_left(texts, prefix + chr(0x10FFFF), lo=first)
         return last - first, [ids[place] for place in places[first:last][start : start + limit]]
 
-    def node(self, one: NodeId, role: str) -> tuple[Any, dict[str, Any]]:
-        """Id and columns of a known node."""
+    def node(self, one: NodeId, role: str) -> tuple[Any, int, dict[str, Any]]:
+        """Id, position and columns of a known node."""
         place = int(self._known([one], role, role)[0])
         table = self.sides[role].table
-        return self._ids[role][place], {} if table is None else table.row(place)
+        return self._ids[role][place], place, {} if table is None else table.row(place)
 
     def about(self) -> dict[str, Any]:
         """What there is to know of the model."""

@@ -99,6 +99,7 @@ class NodeAnswer(BaseModel):
     """A known node; no columns where the model does not keep them."""
 
     id: ShownId
+    position: Annotated[int, Field(description="Where it is in the list of /nodes without a prefix.")]
     columns: dict[str, Any]
 
 
