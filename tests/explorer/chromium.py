@@ -48,7 +48,7 @@ class View:
         self._keys = import_module("selenium.webdriver.common.keys").Keys
 
     def open(self, address, width=1100, height=800):
-        """Load the page anew in a window of this size, as a screen in light colours shows it."""
+        """Load the page in a window of this size, as a screen in light colours shows it."""
         self.resize(width, height)
         self.show_as()
         self.messages(), self.requests()
@@ -76,7 +76,7 @@ class View:
         return self.driver.find_element("css selector", selector)
 
     def texts(self, selector):
-        """Texts of all elements, read at one moment: the page may draw anew between two looks."""
+        """Texts of all elements, read at one moment: the page may change between two looks."""
         return self.run("[...document.querySelectorAll(arguments[0])].map(one => one.innerText)", selector)
 
     def text(self, selector):

@@ -39,7 +39,7 @@ def test_rankings_that_do_not_fit_are_left_out_and_the_page_says_so(ranker, tmp_
     assert 1 <= n < 30
     words = "".join(Reader(text).words)
     assert f"Here are {n} of the 40 conditioning nodes, drawn at random" in words
-    assert "That loss is over 30 of 40 conditioning nodes, drawn at random" in words
+    assert "This loss is over 30 of 40 conditioning nodes, drawn at random" in words
 
 
 def test_a_large_page_stays_small(tmp_path):

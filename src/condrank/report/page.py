@@ -24,7 +24,7 @@ from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost
 from condrank.plots.predictions import check_graph, ranks_incoming
 from condrank.report import pictures, sections
-from condrank.report.card import known_share, limits, model_facts, tell_known
+from condrank.report.card import describe_known, known_share, limits, model_facts
 from condrank.report.explorer import explorer_data
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
 from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample
@@ -60,14 +60,14 @@ def write_report(
     """Write one HTML file about a fitted ranker and a graph; it needs no network and no other file.
 
     Model card, diagnosis of the relation, cross-validated losses in the four settings, pictures, worst and best
-    conditioning nodes, and an explorer of rankings. The old file or the new one is there, whatever happens.
+    conditioning nodes, and an explorer of rankings. If writing fails, the old file stays.
 
     Parameters
     ----------
     ranker : TableRanker
-        Fitted or loaded. Cross-validation fits others of its settings.
+        Fitted or loaded. Cross-validation fits new rankers with its settings.
     graph : RelationGraph
-        What is reported on, that of training or another, as `condrank.tables.read_graph` gives it.
+        The data of the report: the training graph or another one, as `condrank.tables.read_graph` gives it.
     path : path-like
         The file to write.
     title : str
@@ -77,11 +77,11 @@ def write_report(
     folds : int
         Folds of each.
     max_nodes : int
-        Of a graph with more nodes (of each domain), so many are drawn at random for cross-validation.
+        Cross-validation draws this number of nodes (of each domain) at random if the graph has more.
     max_queries : int
-        Conditioning nodes that are ranked for losses and explorer, drawn at random where there are more.
+        Conditioning nodes that are ranked for losses and explorer, drawn at random if there are more.
     top : int
-        Objects of each that the explorer has.
+        Objects that the explorer has for each of them.
     classes : str, optional
         Column of the nodes by which heat maps are ordered and coordinates coloured.
     step : callable, optional
@@ -115,20 +115,20 @@ def write_report(
     if target.is_dir():
         raise ValueError(f"path must be a file to write, got the folder {target}")
     groups = _column(graph, classes)
-    target.parent.mkdir(parents=True, exist_ok=True)  # one that cannot be made should not cost a cross-validation
-    tell = step or (lambda _: None)
+    target.parent.mkdir(parents=True, exist_ok=True)  # before the long work: it may fail
+    report = step or (lambda _: None)
 
-    tell("ranking")
+    report("ranking")
     fitted = ranker.ranker_
     modelled = modelled_graph(ranker, graph)
     encoded = encoded_graph(ranker, modelled)
     rankings = rank_sample(fitted, encoded, top, max_queries)
     share = known_share(ranker, graph)
-    known = tell_known(share)
-    measured, part, warned = measure_settings(ranker, modelled, chosen, folds=folds, max_nodes=max_nodes, step=tell)
-    tell("diagnosing")
+    known = describe_known(share)
+    measured, part, warned = measure_settings(ranker, modelled, chosen, folds=folds, max_nodes=max_nodes, step=report)
+    report("diagnosing")
     found = sections.diagnosis(diagnose(graph), getattr(fitted, "relation", None), getattr(fitted, "loss", None))
-    tell("drawing")
+    report("drawing")
     drawn: list[pictures.Picture | None] = [pictures.heat_maps(fitted, encoded, groups, known)]
     if getattr(fitted, "relation", None) == "reciprocal":
         drawn.append(pictures.hodge(encoded))
@@ -138,7 +138,7 @@ def write_report(
     if min(graph.shape) > 1:
         drawn.append(pictures.coordinates(fitted, encoded, groups))
     drawn.append(pictures.loss_curve(fitted))
-    tell("writing")
+    report("writing")
     kernel = innermost(similarity_of(ranker)).kernel
     use = join([tag("h3", "Intended use and limits"), limits(ranker, measured, share)])
     parts = {
@@ -170,15 +170,15 @@ def _column(graph: RelationGraph, name: str | None) -> np.ndarray | None:
 
 
 def _left_out(rankings: Rankings, shown: int) -> str:
-    """What the explorer does not have."""
+    """What the explorer has, and what it leaves out."""
     n_objects = len(rankings.object_ids)
     kept = rankings.indices.shape[1]
     nodes = "all" if shown == rankings.n_queries else f"{shown:,} of the"
     objects = "all" if kept >= n_objects - 1 else f"the first {kept} of"
     drawn = "" if shown == rankings.n_queries else ", drawn at random"
     return (
-        f"Pick a node to see what the model ranks first for it. Here are {nodes} {rankings.n_queries:,} conditioning "
-        f"nodes{drawn}, with {objects} {n_objects:,} objects each."
+        f"Pick a node to see which objects the model ranks first for it. Here are {nodes} {rankings.n_queries:,} "
+        f"conditioning nodes{drawn}, with {objects} {n_objects:,} objects each."
     )
 
 
@@ -197,7 +197,7 @@ def _fill(title: str, parts: dict[str, Markup], data: dict[str, Any], left_out: 
 
 
 def _write(target: Path, page: bytes) -> None:
-    """The whole page, or the file as it was."""
+    """Write the whole page, or leave the file as it was."""
     with whole_file(target) as temporary, open(temporary, "xb") as file:
         file.write(page)
         file.flush()
