@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from condrank import RelationGraph
+from condrank.fitting.fitted import Fitted
 from condrank.rankers.base import Ranker
 from condrank.rankers.checks import as_graph
 
@@ -83,7 +84,9 @@ class TreeRanker(Ranker):
         # One list for each conditioning node of each part; the rows of a part are in order.
         sizes = np.concatenate([np.unique(part[2][0], return_counts=True)[1] for part in lists])
         self._trees = self._library_fit(np.concatenate(features), values, sizes)
-        self._set_fitted(_PairScorer(self, two_domains, graph.nodes, graph.objects), graph.nodes, graph.objects)
+        self._keep(
+            Fitted(_PairScorer(self, two_domains, graph.nodes, graph.objects), graph.objects, graph.n_features_in_)
+        )
         return self
 
     def _library_fit(self, features: np.ndarray, values: np.ndarray, sizes: np.ndarray) -> Any:

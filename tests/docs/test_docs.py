@@ -161,7 +161,7 @@ def test_errata_of_the_paper_are_told():
 
 
 def test_commands_of_the_contributing_page_name_what_exists():
-    page = (DOCS / "contributing.md").read_text(encoding="utf-8")
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (extras,) = re.findall(r'pip install -e "\.\[([\w,]+)\]"', page)
     assert set(extras.split(",")) <= set(project["optional-dependencies"])

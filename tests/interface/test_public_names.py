@@ -14,6 +14,8 @@ from fixtures.public_objects import instances
 
 #: What moved, and where to: "condrank.module.Name" or "condrank.module.Class.member" → its dotted name now.
 MOVED: dict[str, str] = {
+    "condrank.parquet.map_parquet": "condrank.tables.map_parquet",
+    "condrank.distributed.rates.measure_rates": "condrank.distributed.measure_rates",
     "condrank.diagnosis.KernelComplexity": "condrank.experiments.theory.KernelComplexity",
     "condrank.diagnosis.LossComparison": "condrank.experiments.theory.LossComparison",
     "condrank.diagnosis.compare_losses": "condrank.experiments.theory.compare_losses",

@@ -16,7 +16,7 @@ P = 1 / (1 + np.exp(Y.T - Y))
 
 
 @pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
-def test_nodes_left_out_of_a_ranker(rank_by):
+def test_scores_of_left_out_nodes_are_those_of_refitting(rank_by):
     ranker = ConditionalRanker("symmetric", "regression", 0.1, kernel="rbf", prior="similarity", rank_by=rank_by)
     scores = left_out_scores(ranker, RelationGraph(X, Y + Y.T))
     for i in range(10):
@@ -47,7 +47,7 @@ WIDE = RNG.normal(size=(10, 30)).astype("f4")
     ],
 )
 @pytest.mark.parametrize("sparse_features", [False, True])
-def test_many_features_in_single_precision(params, sparse_features, monkeypatch):
+def test_many_features_in_single_precision_give_double_precision(params, sparse_features, monkeypatch):
     """The kernel is made in double precision, a block of features at a time."""
     monkeypatch.setattr(held_out, "row_blocks", lambda n, width: row_blocks(n, width, budget=120))
     features = sparse.csr_array(WIDE) if sparse_features else WIDE
@@ -57,7 +57,7 @@ def test_many_features_in_single_precision(params, sparse_features, monkeypatch)
     np.testing.assert_allclose(single, double, atol=1e-12 * np.abs(double).max())
 
 
-def test_many_features_of_two_domains_in_single_precision():
+def test_many_features_of_two_domains_in_single_precision_give_double_precision():
     ranker = ConditionalRanker(alpha=0.3, kernel="rbf")
     graphs = [
         RelationGraph(WIDE.astype(dtype), Y[:, :6], objects=WIDE[:6, :20].astype(dtype)) for dtype in ("f4", "f8")
@@ -66,7 +66,7 @@ def test_many_features_of_two_domains_in_single_precision():
     np.testing.assert_allclose(single, double, atol=1e-12 * np.abs(double).max())
 
 
-def test_both_left_out_of_two_step_ridge():
+def test_scores_of_pairs_left_out_of_two_step_ridge_are_those_of_refitting():
     ranker = TwoStepRidge(0.3, 0.7, kernel="rbf")
     scores = left_out_scores(ranker, RelationGraph(X, Y), "leave-both-out")
     left = RelationGraph(X, Y, objects=X)
@@ -88,6 +88,6 @@ def test_both_left_out_of_two_step_ridge():
         (TwoStepRidge(alpha=0), RelationGraph(X, Y), "leave-both-out", "alpha must be"),
     ],
 )
-def test_bad_input(ranker, graph, cv, message):
+def test_wrong_input_is_refused(ranker, graph, cv, message):
     with pytest.raises(ValueError, match=message):
         left_out_scores(ranker, graph, cv)

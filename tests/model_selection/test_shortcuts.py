@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
-import reference
 import reference_shortcuts as twins
 from condrank import ConditionalRanker, RelationGraph
 from condrank.baselines import TwoStepRidge
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut, TwoStepShortcuts
-from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
-from condrank.model_selection.shortcuts.damping import Damping
-from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.nodes import NodeKernel
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import ORDINARY, get_relation
@@ -18,7 +14,7 @@ from condrank.observations import Complete
 from condrank.problem.coordinates import fit_coordinates
 from condrank.solvers.closed_form import ClosedForm
 
-# Labels of no particular form: only their symmetric or skew part can be learned, of which a ranker warns.
+# Labels of no particular form: only their symmetric or skew part can be learned, and a ranker warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
 
 SHORTCUTS = {
@@ -72,7 +68,7 @@ def assert_close(found, expected, tolerance=1e-8):
 @everything
 @models
 @pytest.mark.parametrize("name", KERNELS)
-def test_equals_retraining(what, relation, loss, name):
+def test_every_shortcut_equals_retraining(what, relation, loss, name):
     X = features(name)
     rows = fitted(KERNELS[name], X)
     K = rows.similarity(None, None)
@@ -89,7 +85,7 @@ def test_equals_retraining(what, relation, loss, name):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("names", [("rbf", "rbf"), ("linear", "twins"), ("twins", "linear with constant")])
 @pytest.mark.parametrize("sizes", [(5, 7), (7, 5)])
-def test_two_domains(what, loss, names, sizes):
+def test_shortcuts_of_two_domains_equal_retraining(what, loss, names, sizes):
     sides = [fitted(KERNELS[name], features(name, n)) for name, n in zip(names, sizes, strict=True)]
     K, G = (side.similarity(None, None) for side in sides)
     Y = np.random.default_rng(6).normal(size=sizes)
@@ -127,7 +123,7 @@ def test_thin_products_equal_retraining(what, relation, loss, singular):
 
 @everything
 @models
-def test_single_precision(what, relation, loss):
+def test_single_precision_stays_single_and_near_double(what, relation, loss):
     X = np.random.default_rng(2).normal(size=(20, 3))
     Y = np.random.default_rng(3).normal(size=(20, 20))
     double, single = (fitted(KERNELS["rbf"], X, dtype) for dtype in (np.float64, np.float32))
@@ -139,7 +135,7 @@ def test_single_precision(what, relation, loss):
 @everything
 @models
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_nodes(what, relation, loss, n):
+def test_few_nodes_equal_retraining(what, relation, loss, n):
     rows = fitted(NodeKernel("rbf", gamma=0.3), features("rbf", n))
     K = rows.similarity(None, None)
     Y = np.random.default_rng(5).normal(size=K.shape)
@@ -147,7 +143,7 @@ def test_few_nodes(what, relation, loss, n):
     assert np.abs(scores(what, relation, loss, rows, rows, Y, 0.1) - expected).max() <= 1e-8
 
 
-def test_tiny_penalty_keeps_its_digits():
+def test_a_tiny_penalty_keeps_its_digits():
     """Ordinary regression: nothing cancels where 1 - h goes to zero."""
     X = features("rbf")
     rows = fitted(KERNELS["rbf"], X)
@@ -184,49 +180,11 @@ def test_twins_are_tied(relation, loss):
     assert np.mean(found[:15, :15][others] == found[:15, 15:][others]) > 0.9
 
 
-def test_node_out_refuses_two_domains():
+def test_leave_node_out_refuses_two_domains():
     first, second = fitted(KERNELS["rbf"], features("rbf")), fitted(KERNELS["rbf"], features("rbf"))
     observed = Complete(np.ones((6, 6)))
     with pytest.raises(ValueError, match="single domain"):
         LeaveNodeOut(ClosedForm(ORDINARY, get_loss("ranking"), first, second, observed), observed)
-
-
-@pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e8])
-def test_damping_is_a_thin_product(alpha):
-    s, g = np.logspace(-9, 3, 300), np.append(np.logspace(-5, 2, 250), 0)
-    damping = Damping(s, g, alpha)
-    assert damping.right is not None
-    weights = np.random.default_rng(0).random((3, 300))
-    exact = weights @ (alpha / (np.multiply.outer(s, g) + alpha))
-    assert np.allclose(damping(weights), exact, rtol=1e-11, atol=0)
-    W, values = Damping(s, s, alpha).symmetric()
-    assert len(values) < 150
-    # Relative to 1/((1 + a)(1 + b)), which Λ exceeds by no more than the largest a.
-    a = 1 + s / np.sqrt(alpha)
-    error = ((W * values) @ W.T - Damping(s, s, alpha).dense()) * np.multiply.outer(a, a)
-    assert np.abs(error).max() <= 1e-12 * a.max()
-
-
-@pytest.mark.parametrize(("alpha", "most"), [(1e-4, 15), (1.0, 40), (1e6, 15)])
-def test_damping_has_few_columns_where_eigenvalues_are_alike(alpha, most):
-    s = np.logspace(-1.5, 2, 300)
-    damping = Damping(s, s, alpha)
-    assert damping.left.shape[1] <= most
-    exact = alpha / (np.multiply.outer(s, s) + alpha)
-    assert np.abs(damping(np.eye(300)) / exact - 1).max() <= 1e-12
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_smooth_sums_keep_their_relative_precision(weighted):
-    rng = np.random.default_rng(0)
-    s, A = np.append(0, np.logspace(-8, 3, 40)), rng.random((5, 41))
-    A[:, 0] = 0  # without it the sums go to zero for large y
-    # The second run takes the tables of the first; e is an edge of a bin, and √e a point inside of one.
-    sums = SmoothSums(A, s, s if weighted else None)
-    for y in (np.logspace(-6, 9, 57), np.array([np.exp(0.5), np.e, 7.0, 1e5])):
-        exact = (A * (s if weighted else 1)) @ (1 / (1 + np.multiply.outer(s, y)))
-        block = slice(1, 4)
-        assert np.abs(sums.at(y)(block) / exact[block] - 1).max() <= 1e-13
 
 
 @pytest.mark.parametrize("relation", ["symmetric", "reciprocal"])
@@ -242,32 +200,9 @@ def test_the_free_offset_of_a_row_does_not_slow_the_iteration(relation, shortcut
     assert held_out.n_direct == 0
 
 
-def test_noise_along_a_null_direction_is_taken_off():
-    rng = np.random.default_rng(0)
-    null = np.ones(50) / np.sqrt(50)
-    P = np.eye(50) - np.multiply.outer(null, null)
-    A = P @ np.diag(rng.uniform(1, 2, 50)) @ P
-    c = rng.normal(size=(3, 50)) @ A
-    x, failed, n_iter = solve_rows(lambda v: v @ A, c + 1e-9 * null, np.ones_like(c), null)
-    assert not failed.any()
-    assert n_iter < 30
-    assert np.abs(x @ A - c).max() <= 1e-12 * np.abs(c).max()
-
-
-def test_rows_that_do_not_converge_are_said_and_solved_directly():
-    rng = np.random.default_rng(0)
-    Q, _ = np.linalg.qr(rng.normal(size=(40, 40)))
-    A = (Q * np.logspace(-13, 0, 40)) @ Q.T
-    c = (A @ rng.normal(size=40))[None]
-    _, failed, _ = solve_rows(lambda x: x @ A, c, np.ones_like(c))
-    assert failed.all()
-    x = solve_directly(lambda x: x @ A, c[0])
-    assert np.abs(A @ x - c[0]).max() <= 1e-12 * np.abs(c).max()
-
-
 @pytest.mark.parametrize("names", [("rbf", None), ("linear", "twins"), ("twins", "rbf")])
 @pytest.mark.parametrize("alphas", [(1e-3, 1e-2), (1.0, 10.0)])
-def test_two_step(names, alphas):
+def test_shortcuts_of_two_step_ridge_equal_retraining(names, alphas):
     rows = fitted(KERNELS[names[0]], features(names[0], 5))
     cols = rows if names[1] is None else fitted(KERNELS[names[1]], features(names[1], 7))
     K, G = rows.similarity(None, None), cols.similarity(None, None)
@@ -288,15 +223,9 @@ def test_two_step(names, alphas):
         assert abs(twins.two_step(K, G, imputed, *alphas)[i, j] - edge[i, j]) <= 1e-8 * np.abs(edge).max()
 
 
-def test_two_step_of_a_fitted_ridge():
+def test_shortcuts_of_a_fitted_two_step_ridge_equal_refitting():
     X, Y = features("rbf"), np.random.default_rng(4).normal(size=(6, 6))
     ridge = TwoStepRidge(0.5, 2.0, kernel="rbf", gamma=0.3).fit(X, Y)
     shortcuts = TwoStepShortcuts(ridge.fitted_.model.rows, ridge.fitted_.model.cols, Complete(Y))
     without = TwoStepRidge(0.5, 2.0, kernel="rbf", gamma=0.3).fit(RelationGraph(X[1:], Y[1:], objects=X))
     assert_close(shortcuts.leave_query_out(0.5, 2.0)[:1], without.predict(X[:1], X))
-
-
-def test_reference_refits_what_is_left():
-    """The twin of no row left out is the fit itself."""
-    K, Y = np.eye(3), np.arange(9.0).reshape(3, 3)
-    assert np.allclose(twins.refit(K, Y, np.ones((3, 3), bool), 1.0), reference.naive_complete(K, Y, 1.0))

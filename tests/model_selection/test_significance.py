@@ -25,7 +25,7 @@ def naive_interval(difference, level):
 
 
 @pytest.mark.parametrize("n", [2, 3, 6, 9])
-def test_p_value_is_exact_for_few_queries(n):
+def test_the_p_value_is_exact_for_few_queries(n):
     rng = np.random.default_rng(n)
     a, b = rng.random(n), rng.random(n)
     result = compare(a, b)
@@ -34,7 +34,7 @@ def test_p_value_is_exact_for_few_queries(n):
     assert result.n_queries == n
 
 
-def test_interval_approaches_that_of_all_resamples():
+def test_the_interval_approaches_that_of_all_resamples():
     rng = np.random.default_rng(0)
     a, b = rng.random(6), rng.random(6)
     result = compare(a, b, confidence=0.9, n_resamples=50_000)
@@ -48,7 +48,7 @@ def test_sampled_flips_approach_the_exact_test():
     assert sampled == pytest.approx(naive_p(a - b), abs=0.03)
 
 
-def test_calibration_under_the_null():
+def test_the_test_is_calibrated_where_there_is_no_difference():
     rng = np.random.default_rng(0)
     p, covered = [], []
     for _ in range(300):
@@ -86,7 +86,7 @@ def make_graph():
 
 
 @pytest.mark.parametrize("setting", [1, 2, 3, 4])
-def test_results_of_cross_validation(setting):
+def test_results_of_cross_validation_are_compared_by_node(setting):
     graph, cv = make_graph(), SettingSplit(setting, 4, random_state=0)
     a = cross_validate(ConditionalRanker(), graph, cv=cv)
     b = cross_validate(NearestNeighbours(), graph, cv=cv)
@@ -113,7 +113,7 @@ def test_ids_may_be_of_several_types():
         assert found[0] == found[1]
 
 
-def test_what_is_compared_is_told():
+def test_a_comparison_is_shown_with_its_measure_and_direction():
     a, b = [0.1, 0.2, 0.3, 0.2], [0.2, 0.3, 0.4, 0.4]
     found = compare(a, b)
     interval = f"95% interval {found.low:+.4f} to {found.high:+.4f}, p = 0.125"
@@ -154,7 +154,7 @@ def test_directions_are_tied_if_either_ranker_ties_them(cv):
     assert compare_rankers(tying, plain, graph, 1, cv=cv) == compare(b, a)
 
 
-def test_rankers_that_cannot_be_compared():
+def test_rankers_that_cannot_be_compared_are_refused():
     graph, ranker = make_graph(), ConditionalRanker()
     with pytest.raises(ValueError, match="must have the same rank_by, got 'outgoing' and 'incoming'"):
         compare_rankers(ranker, ConditionalRanker(rank_by="incoming"), graph)
@@ -170,7 +170,7 @@ def infinite(Y_true, Y_score, average="micro"):
     return np.inf if average else np.full(len(Y_true), np.inf)
 
 
-def test_infinite_losses_of_results():
+def test_infinite_losses_of_results_are_refused():
     result = cross_validate(ConditionalRanker(), make_graph(), scoring=infinite)
     with pytest.raises(ValueError, match="loss_a must be finite"):
         compare(result, result)
@@ -201,12 +201,12 @@ def test_results_must_be_of_the_same_folds():
         (([0.1, 0.2], [0.2, 0.1]), {"n_resamples": 0}, "n_resamples must be"),
     ],
 )
-def test_bad_input(arguments, options, message):
+def test_wrong_input_is_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         compare(*arguments, **options)
 
 
-def test_mixed_input():
+def test_losses_and_results_are_not_compared_with_each_other():
     result = cross_validate(ConditionalRanker(), make_graph())
     with pytest.raises(ValueError, match="both be losses, or both results"):
         compare(result, [0.1, 0.2])

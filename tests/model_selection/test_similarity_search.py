@@ -1,34 +1,18 @@
 """The search finds what is there, refuses what is not, and says so."""
 
-import threading
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
-from condrank.exceptions import RelationWarning
 from condrank.model_selection import SettingSplit, cross_validate, relevance, similarity_search
-from condrank.model_selection.judging import Candidate, Judge, Judged, prepare, quiet
+from condrank.model_selection.judging import Candidate, Judge, prepare
 from condrank.model_selection.similarity_search import SimilaritySearch
-
-SMALL = {"preprocessing": ("raw",), "kernels": ("rbf",), "n_splits": 2, "n_steps": 4, "random_state": 0}
-
-
-def faster_wins(n=120, seed=0, share=0.6):
-    """Who has more of feature 1 wins against another kind (feature 0), and loses against its own."""
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, 3))
-    kind = X[:, 0] > 0.5
-    Y = np.sign(X[:, [1]] - X[:, 1]) * np.where(kind[:, None] == kind, -1, 1)
-    hidden = np.triu(rng.random(Y.shape) > share, 1)
-    Y[hidden | hidden.T] = np.nan
-    return RelationGraph(X, Y)
+from reference_search import SMALL, faster_wins, ranker
 
 
 def smooth_relation(n=60, seed=0, noise=1.0):
@@ -40,11 +24,7 @@ def smooth_relation(n=60, seed=0, noise=1.0):
     return RelationGraph(X, Y - Y.T)
 
 
-def ranker(**params):
-    return ConditionalRanker("reciprocal", "regression", kernel="rbf", **params)
-
-
-def test_finds_the_compared_feature():
+def test_the_search_finds_the_compared_feature():
     search = SimilaritySearch(ranker(), **SMALL | {"max_compared": 1, "n_steps": 0}).fit(faster_wins())
     assert search.best_params_["compared"] == [1]
     assert list(search.best_ranker_.compared) == [1]
@@ -58,7 +38,7 @@ def test_finds_the_compared_feature():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_refuses_comparisons_and_weights_where_there_is_nothing_to_find(seed):
+def test_comparisons_and_weights_are_not_taken_where_there_is_nothing_to_find(seed):
     search = SimilaritySearch(ranker(), **SMALL | {"n_steps": 8}).fit(smooth_relation(seed=seed))
     assert "compared" not in search.best_params_
     assert "feature_weights" not in search.best_params_
@@ -77,7 +57,7 @@ def test_the_check_on_reserved_nodes_can_undo_every_step():
     assert search._checked([simple, best], whole, Judge([(searched, turned)])).ranker.compared is None
 
 
-def test_is_deterministic_and_tells_of_every_step():
+def test_the_search_is_deterministic_and_reports_every_step():
     seen = []
     search = SimilaritySearch(ranker(), **SMALL | {"callback": seen.append, "max_compared": 1})
     first = search.fit(faster_wins(50)).history_
@@ -102,85 +82,6 @@ def test_other_relations_get_kernels_and_priors(relation):
     assert search.transformer_ is not None
     assert search.score(X, graph.to_dense()) > 0.9
     assert search.predict(X[:2], X[:3]).shape == (2, 3)
-
-
-def test_preparation_follows_the_training_nodes_only():
-    graph = faster_wins(30)
-    train, test = graph[np.arange(20)], graph[np.arange(20, 30)]
-    judge = Judge([(train, test)])
-    (prepared,) = judge.prepared("standard")
-    np.testing.assert_allclose(prepared[0].nodes.rows.mean(axis=0), 0, atol=1e-12)
-    assert np.abs(prepared[1].nodes.rows.mean(axis=0)).max() > 1e-3
-    judged = judge.judge(Candidate("standard", ranker()), [10.0, 0.1])
-    one = ranker(alpha=judged.candidate.ranker.alpha).fit(prepared[0])
-    assert judged.loss == pytest.approx(1 - one.score(prepared[1]))
-
-
-def test_standard_error_of_paired_differences():
-    rng = np.random.default_rng(0)
-    pairs = np.full(400, 20.0)
-    differences = []
-    for _ in range(200):
-        wrong = rng.binomial(20, 0.3, size=400).astype(float)
-        other = np.clip(wrong + rng.integers(-1, 2, size=400), 0, 20)
-        difference, error = Judged(None, other, pairs).against(Judged(None, wrong, pairs))
-        differences.append(difference)
-    assert error == pytest.approx(np.std(differences), rel=0.25)
-
-
-@pytest.mark.parametrize(
-    ("relation", "loss", "kernel"),
-    [
-        ("reciprocal", "regression", "laplacian"),
-        ("reciprocal", "ranking", "rbf"),
-        ("symmetric", "ranking", "laplacian"),
-        ("symmetric", "regression", "rbf"),
-        ("ordinary", "ranking", "rbf"),
-        ("ordinary", "regression", "laplacian"),
-    ],
-)
-def test_slope_is_that_of_finite_differences(monkeypatch, relation, loss, kernel):
-    monkeypatch.setattr(relevance, "TOLERANCES", (1e-11, 1e-11))
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(16, 3))
-    Y = np.sign(X[:, [0]] - X[:, 0]) * (1 + X[:, [1]] * X[:, 1]) + rng.normal(size=(16, 16))
-    Y = {"reciprocal": Y - Y.T, "symmetric": Y + Y.T, "ordinary": Y}[relation]
-    hidden = np.triu(rng.random(Y.shape) > 0.7, 1)
-    Y[hidden | hidden.T] = np.nan
-    graph = RelationGraph(X, Y)
-    train, test = graph[np.arange(9)], graph[np.arange(9, 16)]
-    compared = [0, 1] if relation == "reciprocal" else None
-    one = ConditionalRanker(relation, loss, kernel=kernel, gamma=0.4, compared=compared, constant=True)
-    theta = np.log([1.0, 0.5, 2.0, 0.7])
-    scale = _scores(relevance._at(one, theta).set_params(tol=1e-12), train, test).std()
-
-    def fixed_width(truth, scores, smooth=relevance.smooth_rank_loss):
-        # The width follows the scores but counts as constant in the slope.
-        monkeypatch.setattr(relevance, "SMOOTHING", 0.25 * scale / scores[~np.isnan(truth)].std())
-        return smooth(truth, scores)
-
-    monkeypatch.setattr(relevance, "smooth_rank_loss", fixed_width)
-    _, slope = relevance.held_out_slope(relevance._at(one, theta), train, test)
-    direction = np.array([1.0, -0.5, 0.3, 0.8])
-    ahead, behind = (
-        relevance.held_out_slope(relevance._at(one, theta + step * direction), train, test)[0] for step in (1e-4, -1e-4)
-    )
-    assert slope @ direction == pytest.approx((ahead - behind) / 2e-4, abs=1e-6)
-
-
-def _scores(one, train, test):
-    return one.fit(train).predict(test)
-
-
-def test_weights_go_to_the_features_that_matter():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 3))
-    strength = np.sin(2 * X[:, 0])
-    graph = RelationGraph(X, strength[:, None] - strength)
-    order = [rng.permutation(80) for _ in range(25)]
-    splits = [(graph[np.sort(one[:50])], graph[np.sort(one[50:])]) for one in order]
-    learned = relevance.learn_weights(ranker(gamma=0.3, alpha=1.0, constant=True), splits)
-    assert learned.feature_weights[0] > 2 * learned.feature_weights[1:].max()
 
 
 @pytest.mark.parametrize(
@@ -208,13 +109,13 @@ def test_weights_go_to_the_features_that_matter():
         ({"ranker": ranker(alpha=-1.0)}, "alpha"),
     ],
 )
-def test_refuses_before_any_fit(monkeypatch, options, message):
+def test_wrong_options_are_refused_before_any_fit(monkeypatch, options, message):
     monkeypatch.setattr(Judge, "judge", None)
     with pytest.raises(ValueError, match=message):
         SimilaritySearch(**{"ranker": ranker()} | options).fit(faster_wins(20))
 
 
-def test_refuses_nodes_with_nothing_to_rank(monkeypatch):
+def test_nodes_with_nothing_to_rank_are_refused(monkeypatch):
     monkeypatch.setattr(Judge, "judge", None)
     X = np.random.default_rng(0).normal(size=(20, 2))
     for rank_by in ("outgoing", "incoming"):
@@ -246,7 +147,7 @@ def test_holdouts_without_anything_to_rank_do_not_count():
         assert losses[0] == losses[1]
 
 
-def test_sparse_features():
+def test_sparse_features_are_prepared_without_a_mean():
     graph = faster_wins(60)
     sparse_graph = RelationGraph(sparse.csr_array(graph.nodes.rows), graph.to_dense())
     options = SMALL | {"preprocessing": ("quantile", "standard"), "max_compared": 1, "kernels": ("rbf", "laplacian")}
@@ -258,7 +159,7 @@ def test_sparse_features():
         SimilaritySearch(ranker(), preprocessing=("quantile",)).fit(sparse_graph)
 
 
-def test_offers_what_the_best_ranker_offers():
+def test_the_search_offers_what_the_best_ranker_offers():
     graph = faster_wins(40)
     options = SMALL | {"preprocessing": ("standard",), "n_steps": 0, "max_compared": 0}
     given = ConditionalRanker("reciprocal", "logistic", kernel="rbf", rank_by="incoming", compared=np.array([1]))
@@ -307,33 +208,7 @@ def test_widths_come_from_a_random_sample_and_quantiles_are_the_same_again(monke
     assert prepare("quantile", graph)[0].transformer_.random_state is not None
 
 
-def test_warnings_are_silent_while_any_search_runs_and_back_afterwards():
-    before = list(warnings.filters)
-    inside, leave = threading.Event(), threading.Event()
-
-    def other():
-        with quiet():
-            inside.set()
-            leave.wait(10)
-
-    thread = threading.Thread(target=other)
-    with quiet():
-        thread.start()
-        assert inside.wait(10)
-    with warnings.catch_warnings(record=True) as told:
-        warnings.warn("not converged", ConvergenceWarning, stacklevel=1)
-    assert not told
-    leave.set()
-    thread.join()
-    assert warnings.filters == before
-    rough = faster_wins(20).to_dense()
-    rough[0, 1], rough[1, 0] = 3.0, 1.0
-    with pytest.warns(RelationWarning) as told:
-        SimilaritySearch(ranker(), **SMALL | {"n_steps": 0, "max_compared": 0}).fit(faster_wins(20).nodes.rows, rough)
-    assert len(told) == 1
-
-
-def test_refuses_what_has_no_features():
+def test_nodes_without_features_are_refused():
     graph = faster_wins(20)
     with pytest.raises(ValueError, match="precomputed"):
         SimilaritySearch(ConditionalRanker(kernel="precomputed")).fit(np.eye(20), graph.to_dense())

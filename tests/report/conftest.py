@@ -2,16 +2,13 @@
 
 import pytest
 
-from condrank import ConditionalRankerCV, TableRanker
 from condrank.report import pictures, write_report
-from report.games import COLUMN, make_games
+from report.games import COLUMN, fit_games
 
 
 @pytest.fixture(scope="session")
 def ranker():
-    params = {"relation": "reciprocal", "loss": "regression", "kernel": "rbf", "random_state": 0}
-    search = ConditionalRankerCV([0.1, 1.0, 10.0, 1000.0], 2, **params)
-    return TableRanker(search).fit(*make_games())
+    return fit_games()
 
 
 @pytest.fixture(scope="session")

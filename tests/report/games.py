@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 
 import numpy as np
 
+from condrank import ConditionalRankerCV, TableRanker
+
 NASTY = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(2)>",
@@ -33,6 +35,13 @@ def make_games(n=40, games=900, seed=0):
         "winner": names[np.where(won, first, second)].tolist(),
         "loser": names[np.where(won, second, first)].tolist(),
     }
+
+
+def fit_games():
+    """A fitted ranker of these games."""
+    params = {"relation": "reciprocal", "loss": "regression", "kernel": "rbf", "random_state": 0}
+    search = ConditionalRankerCV([0.1, 1.0, 10.0, 1000.0], 2, **params)
+    return TableRanker(search).fit(*make_games())
 
 
 class Reader(HTMLParser):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from condrank import ConditionalRanker, TableRanker
+from condrank.explorer import embedded as explorer
 from condrank.metrics import rank_loss
-from condrank.report import explorer, write_report
+from condrank.report import write_report
 from condrank.tables import read_graph
 from report.games import COLUMN, Reader, embedded
 
@@ -38,7 +39,7 @@ def test_rankings_that_do_not_fit_are_left_out_and_the_page_says_so(ranker, tmp_
     assert 1 <= n < 30
     words = "".join(Reader(text).words)
     assert f"Here are {n} of the 40 conditioning nodes, drawn at random" in words
-    assert "That loss is over 30 of 40 conditioning nodes, drawn at random" in words
+    assert "This loss is over 30 of 40 conditioning nodes, drawn at random" in words
 
 
 def test_a_large_page_stays_small(tmp_path):

@@ -22,8 +22,8 @@ def test_numbers_are_those_of_the_library(ranker, text):
     fresh = TableRanker(ranker.ranker)
     for setting, what in SETTINGS.items():
         found = cross_validate(fresh, graph, setting, cv=2)
-        told = f"{setting}{what}{found.mean():.4f} ± {found.standard_error():.4f}"
-        assert told in words, setting
+        expected = f"{setting}{what}{found.mean():.4f} ± {found.standard_error():.4f}"
+        assert expected in words, setting
     assert f"one score per node explains {100 * diagnose(graph).hodge.gradient_share:.1f}" in words
     assert f"λ{ranker.ranker_.alpha_:.6g}" in words
     assert model_fingerprint(ranker) in words
@@ -34,8 +34,8 @@ def test_numbers_are_those_of_the_library(ranker, text):
 def test_a_warning_of_several_folds_is_reported_once(ranker, tmp_path):
     lowest = TableRanker(clone(ranker.ranker).set_params(alphas=[1e-3, 1e-2])).fit(ranker.graph_)
     path = write_report(lowest, ranker.graph_, tmp_path / "r.html", settings=[1], folds=2)
-    told = re.findall("told while fitting: (the best λ[^<]*)", path.read_text("utf-8"))
-    assert 1 <= len(told) == len(set(told))
+    warned = re.findall("warning while fitting: (the best λ[^<]*)", path.read_text("utf-8"))
+    assert 1 <= len(warned) == len(set(warned))
 
 
 def test_similarity_is_measured_on_the_same_folds(ranker, text):

@@ -20,7 +20,7 @@ INVALID = {
     "very many columns": ({"queries": [{f"c{i}": 1 for i in range(1000)}]}, "has 1,000 columns, the model knows 3"),
     "a list": ([], "body: expected"),
     "a boolean": ({"queries": [True]}, "queries.0"),
-    "an unknown name": ({"queries": ["Node 1"], "top": 3}, "'top' is not known here"),
+    "an unknown name": ({"queries": ["Node 1"], "top": 3}, "unknown name 'top'"),
     "too many": ({"queries": ["Node 1"] * 6}, "queries: expected at most 5, got 6"),
     "k too large": ({"queries": ["Node 1"], "k": 51}, "k: expected at most 50, got 51"),
     "k zero": ({"queries": ["Node 1"], "k": 0}, "k: expected greater"),
@@ -40,5 +40,5 @@ INVALID = {
 
 @pytest.mark.parametrize("name", INVALID)
 def test_a_request_that_cannot_be_answered_is_refused_with_the_reason(client, name):
-    body, told = INVALID[name]
-    assert told in refused(client.post("/rank", content=json.dumps(body), headers=JSON), 422, "invalid")
+    body, message = INVALID[name]
+    assert message in refused(client.post("/rank", content=json.dumps(body), headers=JSON), 422, "invalid")

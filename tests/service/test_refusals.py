@@ -30,32 +30,32 @@ def test_every_refusal_has_its_status_and_code(client):
     refused(client.post("/rank", json=long), 413, "body_too_large")
 
     def parts():
-        yield from [b"x" * 10_000] * 3  # without a told length
+        yield from [b"x" * 10_000] * 3  # without a length in the header
 
     refused(client.post("/rank", content=parts(), headers=JSON), 413, "body_too_large")
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
-        ("/rank/Node 1?k=2&top=3", "parameter 'top' is not known here; there are k, exclude_self"),
-        ("/rank/nobody?top=x", "parameter 'top' is not known here"),
-        ("/nodes?k=3", "parameter 'k' is not known here; there are prefix, start, limit, role"),
-        ("/nodes/Node 1?k=3", "there are role"),
-        ("/health?verbose=1", "parameter 'verbose' is not known here; there are none"),
-        ("/metrics?name=x", "there are none"),
-        ("/?q=1", "there are none"),
+        ("/rank/Node 1?k=2&top=3", "unknown parameter 'top'; this address takes k, exclude_self"),
+        ("/rank/nobody?top=x", "unknown parameter 'top'"),
+        ("/nodes?k=3", "unknown parameter 'k'; this address takes prefix, start, limit, role"),
+        ("/nodes/Node 1?k=3", "this address takes role"),
+        ("/health?verbose=1", "unknown parameter 'verbose'; this address takes none"),
+        ("/metrics?name=x", "this address takes none"),
+        ("/?q=1", "this address takes none"),
     ],
 )
-def test_unknown_parameters_of_an_address_are_refused(client, path, told):
-    assert told in refused(client.get(path), 422, "invalid")
+def test_unknown_parameters_of_an_address_are_refused(client, path, message):
+    assert message in refused(client.get(path), 422, "invalid")
     known = client.get(path.partition("?")[0])
     assert known.status_code == (404 if "nobody" in path else 200)
 
 
 def test_options_of_a_body_are_refused_in_the_address(client):
     answer = client.post("/rank?k=3", json={"queries": ["Node 1"]})
-    assert "parameter 'k' is not known here; there are none" in refused(answer, 422, "invalid")
+    assert "unknown parameter 'k'; this address takes none" in refused(answer, 422, "invalid")
 
 
 def test_a_failure_of_the_service_has_the_same_form(folder, monkeypatch):

@@ -95,12 +95,12 @@ def test_the_command_warns_if_other_machines_need_no_token(folder, monkeypatch):
     monkeypatch.setattr("condrank.service.server.run", lambda app, holder, listening, **_: listening.close())
     monkeypatch.delenv("CONDRANK_TOKEN", raising=False)
 
-    def told(*given):
+    def said(*given):
         done = CliRunner().invoke(cli, ["serve", str(folder), "--port", "0", *given])
         assert done.exit_code == 0
         return done.stderr
 
-    assert "no token is set" in told("--host", "0.0.0.0")
-    assert "no token is set" not in told()
+    assert "no token is set" in said("--host", "0.0.0.0")
+    assert "no token is set" not in said()
     monkeypatch.setenv("CONDRANK_TOKEN", "t")
-    assert "no token is set" not in told("--host", "0.0.0.0")
+    assert "no token is set" not in said("--host", "0.0.0.0")

@@ -22,7 +22,7 @@ EPILOG = (
     "[bold]condrank report --nodes players.csv --edges games.csv --relation reciprocal -o games.html[/bold] · "
     "[bold]condrank report model/ --nodes players.csv --edges games.csv --setting 4 --folds 10[/bold]"
 )
-# Folds, and most nodes to cross-validate on; the second ones are those of --quick.
+# Folds, and most nodes to cross-validate on; the second numbers are for --quick.
 FOLDS, MAX_NODES = (5, 2), (2000, 300)
 
 
@@ -30,7 +30,7 @@ def report(
     tables: Tables,
     model: Model,
     saved: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL]", help="A saved model; without one, it is fitted as by fit.")
+        Path | None, typer.Argument(metavar="[MODEL]", help="A saved model; without one, a model is fitted as by fit.")
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.", dir_okay=False)
@@ -38,7 +38,7 @@ def report(
     title: Annotated[str, typer.Option(help="Title of the page.")] = "Conditional ranking report",
     setting: Annotated[
         list[int] | None,
-        typer.Option(min=1, max=4, help="A setting to cross-validate in (repeatable).", show_default="all four"),
+        typer.Option(min=1, max=4, help="A setting to cross-validate in (may be repeated).", show_default="all four"),
     ] = None,
     folds: Annotated[
         int | None, typer.Option(min=2, help="Folds of each.", show_default=f"{FOLDS[0]}, with --quick {FOLDS[1]}")
@@ -58,8 +58,8 @@ def report(
 ) -> None:
     """Write one HTML page: model card, diagnosis, the four settings, pictures, and rankings to explore.
 
-    The page needs no network and no other file. Of a saved model its settings are taken, and those of the Model options
-    are not.
+    The page needs no network and no other file. A saved model keeps its own settings; options of the group Model
+    are ignored.
     """
     with progress_bar() as progress:
         bar = progress.add_task("loading", total=None)
@@ -103,13 +103,13 @@ def _load(saved: Path, tables: Tables, classes: str | None) -> tuple[TableRanker
 
 
 def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tables:
-    """Kinds of the columns as the model knows them; others are left out, as they may have been in training."""
+    """The tables with columns of the kinds that the model knows; other columns are left out, as in training."""
     from condrank.tables import read_table
 
-    told: dict[str, list[str]] = {
+    kinds: dict[str, list[str]] = {
         kind: list(getattr(tables, kind) or ()) for kind in ("numeric", "categorical", "text", "drop")
     }
-    seen = {name for names in told.values() for name in names}
+    seen = {name for names in kinds.values() for name in names}
     known: dict[str, str] = {} if classes is None else {classes: "categorical"}
     names: dict[str, None] = {}
     ids: dict[str, Any] = {"id": tables.id, "object_id": tables.object_id}
@@ -125,7 +125,7 @@ def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tab
         names |= dict.fromkeys(columns)
     for name in names:
         kind = known.get(name, "drop")
-        if kind in told and name not in seen and name not in ids.values():
-            told[kind].append(name)
-    given: dict[str, Any] = ids | told
+        if kind in kinds and name not in seen and name not in ids.values():
+            kinds[kind].append(name)
+    given: dict[str, Any] = ids | kinds
     return replace(tables, **given)

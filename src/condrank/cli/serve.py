@@ -23,7 +23,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 def serve(
     context: typer.Context,
     model: Annotated[Path, typer.Argument(help="File or folder of a saved model.")],
-    host: Annotated[str, typer.Option(help="Address to listen on; others than this machine need another one.")] = (
+    host: Annotated[str, typer.Option(help="Address to listen on; the default is for this machine only.")] = (
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0: any free one.")] = 8000,
@@ -33,21 +33,21 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name by which a proxy calls the service; on loopback others are refused."),
+        typer.Option(help="Host name that a proxy uses for the service; on loopback other names are refused."),
     ] = None,
     index: Annotated[
-        str, typer.Option(help="exact: score every object; approximate: find most of the best.")
+        str, typer.Option(help="exact: score every object; approximate: faster, and misses a few of the best.")
     ] = "exact",
-    max_body: Annotated[int, typer.Option(min=1, help="Most bytes of a request.")] = 1 << 20,
-    max_k: Annotated[int, typer.Option(min=1, help="Most places of a ranking.")] = 1000,
-    max_queries: Annotated[int, typer.Option(min=1, help="Most conditioning nodes of a request.")] = 100,
+    max_body: Annotated[int, typer.Option(min=1, help="Largest request in bytes.")] = 1 << 20,
+    max_k: Annotated[int, typer.Option(min=1, help="Most places in a ranking.")] = 1000,
+    max_queries: Annotated[int, typer.Option(min=1, help="Most conditioning nodes in a request.")] = 100,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds that a request may take.")] = 10.0,
     workers: Annotated[int, typer.Option(min=1, help="Threads that compute.")] = 1,
     watch: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between looks for a new model in the file; 0: only on SIGHUP.")
+        float, typer.Option(min=0.0, help="Seconds between checks of the file for a new model; 0: only on SIGHUP.")
     ] = 2.0,
 ) -> None:
-    """Serve a model over HTTP: rankings, scores, nodes, health, metrics, and a page to look around.
+    """Serve a model over HTTP: rankings, scores, nodes, health, metrics, and a page to explore.
 
     A new model saved over the old one is served without a pause; one that cannot be read is not. Limits may also be set
     in the environment (CONDRANK_MAX_K and so on); an option wins.

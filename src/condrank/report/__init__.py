@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a fitted ranker: what it is, how well it ranks, and every ranking to look at.
+"""One self-contained HTML page about a fitted ranker: what it is, how well it ranks, and its rankings to explore.
 
     TableRanker + graph ──► sample of rankings ──► sections, pictures, explorer ──► report.html
 

@@ -1,4 +1,4 @@
-"""The model card: what the ranker is, what it was measured on, and what it is not for."""
+"""The model card: what the ranker is, which data it was measured on, and what it is not for."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from condrank._version import __version__
+from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
 from condrank.objective.relations import RELATIONS
 from condrank.plots.predictions import query_names, ranks_incoming
 from condrank.report.identity import data_fingerprint, model_fingerprint
-from condrank.report.markup import Markup, facts, join, tag
+from condrank.report.markup import facts
 from condrank.report.measured import SETTINGS, Measured
 from condrank.tables.ranker import TableRanker
 
-# Told by lines of their own.
-TOLD = ("relation", "loss", "alpha", "alphas", "kernel", "solver", "rank_by")
+# Parameters that have lines of their own.
+NAMED = ("relation", "loss", "alpha", "alphas", "kernel", "solver", "rank_by")
 
 
 def known_share(ranker: TableRanker, graph: RelationGraph) -> float | None:
-    """Share of the graph's conditioning nodes that were in training; None where nothing tells."""
+    """Share of the graph's conditioning nodes that were in training; None if there are no ids to compare."""
     if getattr(ranker, "graph_", None) is graph:
         return 1.0
     first = graph.objects if ranks_incoming(ranker.ranker_) else graph.nodes
@@ -33,14 +34,14 @@ def known_share(ranker: TableRanker, graph: RelationGraph) -> float | None:
     return float(np.mean([one in trained for one in query_names(ranker.ranker_, graph).tolist()]))
 
 
-def tell_known(share: float | None) -> str:
-    """What a loss of the model itself on the graph is worth."""
+def describe_known(share: float | None) -> str:
+    """What the loss of the model itself on the graph means."""
     if share is None:
         return "Whether the model was trained on these nodes is not known."
     if share == 0:
         return "None of these conditioning nodes was in training."
     who = "These conditioning nodes were" if share == 1 else f"{100 * share:.0f} % of these conditioning nodes were"
-    return f"{who} in training: the model's loss on them says how well it fits, not how well it will do on what is new."
+    return f"{who} in training: the model's loss on them says how well it fits, not how well it will do on new nodes."
 
 
 def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
@@ -67,13 +68,14 @@ def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
 
 
 def limits(ranker: TableRanker, measured: list[Measured], share: float | None) -> Markup:
-    """What the model is for and what it is not, from what was measured."""
+    """What the model is for and what it is not for, from what was measured."""
     ordered = "over the edges that end at it" if ranks_incoming(ranker.ranker_) else "over the edges that start at it"
     lines = [
-        f"For ranking objects for a conditioning node, {ordered}, best first. Scores of one conditioning node can be "
-        "compared with each other; those of different ones, and their distances, mean little under a ranking loss.",
-        "For nodes of the same kind, with the same columns, as those of training. A category or a word that was not "
-        "in training says nothing.",
+        f"For ranking objects for a conditioning node, {ordered}, best first. Compare the scores of one conditioning "
+        "node with each other. Under a ranking loss, scores of different conditioning nodes and their distances mean "
+        "little.",
+        "For nodes of the same kind and with the same columns as in training. A category or a word that was not in "
+        "training says nothing.",
     ]
     done = [one for one in measured if one.model is not None]
     for one in done:
@@ -90,22 +92,22 @@ def limits(ranker: TableRanker, measured: list[Measured], share: float | None) -
         lines.append(f"Not measured: setting {', '.join(absent)}.")
     if done and not hasattr(ranker.ranker_, "cv_losses_"):
         lines.append(
-            "λ and other settings were taken as they are in the model. If they were chosen on these data, the "
+            "λ and the other settings were taken from the model. If they were chosen on these data, the "
             "cross-validated losses are a little too good."
         )
-    lines.append(tell_known(share))
+    lines.append(describe_known(share))
     return tag("ul", *(tag("li", line) for line in lines))
 
 
 def _others(fitted: Any) -> str:
-    """Parameters that are not as they come."""
+    """Parameters that differ from their defaults."""
     usual = {name: one.default for name, one in signature(type(fitted).__init__).parameters.items()}
     changed = {
         name: value
         for name, value in fitted.get_params(deep=False).items()
-        if name not in TOLD and not _same(value, usual.get(name, value))
+        if name not in NAMED and not _same(value, usual.get(name, value))
     }
-    return ", ".join(f"{name}={_short(value)}" for name, value in changed.items()) or "as they come"
+    return ", ".join(f"{name}={_short(value)}" for name, value in changed.items()) or "defaults"
 
 
 def _same(one: Any, other: Any) -> bool:

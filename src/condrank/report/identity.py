@@ -1,4 +1,4 @@
-"""Fingerprints: the same for the same model and the same data, whatever file they came in."""
+"""Fingerprints: the same for the same model and the same data, from any file."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from condrank.tables.ranker import TableRanker
 
 
 def model_fingerprint(ranker: TableRanker) -> str | None:
-    """SHA-256 of what a fitted ranker would save: settings and arrays. None for one that cannot be saved."""
+    """SHA-256 of what a fitted ranker would save: settings and arrays. None if it cannot be saved."""
     fitted = ranker.ranker_
     if not isinstance(fitted, Saved):
         return None
     try:
         manifest, arrays = fitted.to_state()
-    except ValueError:  # a kernel that is a function of the user's, or changed parameters
+    except ValueError:  # the kernel is a function of the user, or parameters changed
         return None
-    # How it was planned is no part of what it predicts, and a later version of the library may plan otherwise.
+    # The plan of the fit does not change predictions, and a later version of the library may plan differently.
     kept = {name: manifest[name] for name in ("params", "settings", "model")}
     sums = {name: checksum(array) for name, array in arrays.items()}
     return _digest(json.dumps([kept, sums], sort_keys=True, default=str).encode())

@@ -25,12 +25,12 @@ SETTINGS = {
     4: "new conditioning nodes and new objects",
 }
 
-#: Called with what is being done.
+#: Called with the name of each step.
 Step = Callable[[str], None]
 
 
 class IncomingSimilarityRanker(SimilarityRanker):
-    """Similarity for rankings over the edges that end at the conditioning node: the kernel is symmetric."""
+    """Similarity for rankings over incoming edges: the kernel is symmetric, so the scores are the same."""
 
     rank_by = "incoming"
 
@@ -44,9 +44,9 @@ class Measured:
     setting : int
         1 to 4.
     model, similarity : CrossValidation or None
-        Losses of the ranker, and of similarity on the same folds.
+        Losses of the ranker, and of ranking by similarity on the same folds.
     comparison : Comparison or None
-        The first minus the second, conditioning node by conditioning node.
+        The first minus the second, for each conditioning node.
     why_not : str
         Why something was not measured.
     """
@@ -59,12 +59,12 @@ class Measured:
 
 
 def unfitted(ranker: TableRanker) -> TableRanker:
-    """A ranker of the same settings to fit anew; a loaded one keeps those of its encoder only in the fitted encoder."""
+    """An unfitted ranker with the same settings; a loaded one has those of its encoder only in the fitted encoder."""
     return TableRanker(ranker.ranker_, encoder=ranker.encoder_, object_encoder=ranker.object_encoder_)
 
 
 def similarity_of(ranker: TableRanker) -> Any:
-    """Ranking by the model's own node kernel; by the cosine where that is linear, which long vectors would lead."""
+    """Ranking by the model's own node kernel; by the cosine if it is linear, because long vectors would come first."""
     fitted = ranker.ranker_
     kind = IncomingSimilarityRanker if ranks_incoming(fitted) else SimilarityRanker
     names = ("kernel", "gamma", "degree", "coef0", "kernel_params")
@@ -86,8 +86,9 @@ def measure_settings(
 ) -> tuple[list[Measured], RelationGraph, list[str]]:
     """Cross-validate in each setting.
 
-    A setting that the graph has too little for is told so, and does not stop the others. Also gives the graph measured
-    on, a sample of the nodes where there are more, and the warnings of all folds, each once.
+    A setting for which the graph has too little data is reported as such, and does not stop the others. Also returns
+    the graph that was measured (a sample of the nodes if there are more than ``max_nodes``) and the warnings of all
+    folds, each once.
     """
     check_count("folds", folds, at_least=2)
     chosen = list(dict.fromkeys(settings))
@@ -110,13 +111,13 @@ def _sampled(graph: RelationGraph, max_nodes: int) -> RelationGraph:
 
 def _measure(ranker: TableRanker, graph: RelationGraph, setting: int, folds: int, step: Step) -> Measured:
     rank_by = "incoming" if ranks_incoming(ranker.ranker_) else "outgoing"
-    # The baseline knows of no directions, but has to be measured on the same pairs.
+    # The baseline ignores directions, but must be measured on the same pairs.
     tied = True if ties_directions(ranker.ranker_) else None
     split = SettingSplit(setting, folds, rank_by=rank_by, both_directions=tied, random_state=0)
 
     def run(one: Any, name: str) -> CrossValidation:
-        told = lambda done, n: step(f"setting {setting}, {name}: fold {done} of {n}")  # noqa: E731
-        return cross_validate(one, graph, setting, cv=split, progress=told)
+        report = lambda done, n: step(f"setting {setting}, {name}: fold {done} of {n}")  # noqa: E731
+        return cross_validate(one, graph, setting, cv=split, progress=report)
 
     try:
         model = run(unfitted(ranker), "model")
@@ -135,7 +136,7 @@ def _measure(ranker: TableRanker, graph: RelationGraph, setting: int, folds: int
 
 
 def held_out_losses(measured: list[Measured]) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Ids and mean losses of the conditioning nodes, by setting, where a node has a loss."""
+    """Ids and mean losses of the conditioning nodes that have a loss, by setting."""
     found = {}
     for one in measured:
         if one.model is None:

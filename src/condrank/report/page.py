@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -20,20 +17,30 @@ from condrank.base.checks import check_count
 from condrank.base.dask import is_dask
 from condrank.base.files import whole_file
 from condrank.diagnosis import diagnose
+from condrank.explorer import Page, Section, fill_page
+from condrank.explorer.markup import Markup, join, tag
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost
 from condrank.plots.predictions import check_graph, ranks_incoming
 from condrank.report import pictures, sections
-from condrank.report.card import known_share, limits, model_facts, tell_known
+from condrank.report.card import describe_known, known_share, limits, model_facts
 from condrank.report.explorer import explorer_data
-from condrank.report.markup import Markup, escape, join, script_data, tag
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
 from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample
 from condrank.tables.ranker import TableRanker
 
 #: Conditioning nodes that are ranked, and objects of each that are kept.
 MAX_QUERIES, TOP = 2000, 50
+#: Headings of the sections, and their names in the navigation.
+TITLES = {
+    "summary": ("Summary", "Summary"),
+    "card": ("Model card", "Model card"),
+    "diagnosis": ("Diagnosis of the relation", "Diagnosis"),
+    "settings": ("The four settings", "Four settings"),
+    "pictures": ("Pictures", "Pictures"),
+    "extremes": ("Worst and best conditioning nodes", "Worst and best"),
+}
 
 
 def write_report(
@@ -53,14 +60,14 @@ def write_report(
     """Write one HTML file about a fitted ranker and a graph; it needs no network and no other file.
 
     Model card, diagnosis of the relation, cross-validated losses in the four settings, pictures, worst and best
-    conditioning nodes, and an explorer of rankings. The old file or the new one is there, whatever happens.
+    conditioning nodes, and an explorer of rankings. If writing fails, the old file stays.
 
     Parameters
     ----------
     ranker : TableRanker
-        Fitted or loaded. Cross-validation fits others of its settings.
+        Fitted or loaded. Cross-validation fits new rankers with its settings.
     graph : RelationGraph
-        What is reported on, that of training or another, as `condrank.tables.read_graph` gives it.
+        The data of the report: the training graph or another one, as `condrank.tables.read_graph` gives it.
     path : path-like
         The file to write.
     title : str
@@ -70,11 +77,11 @@ def write_report(
     folds : int
         Folds of each.
     max_nodes : int
-        Of a graph with more nodes (of each domain), so many are drawn at random for cross-validation.
+        Cross-validation draws this number of nodes (of each domain) at random if the graph has more.
     max_queries : int
-        Conditioning nodes that are ranked for losses and explorer, drawn at random where there are more.
+        Conditioning nodes that are ranked for losses and explorer, drawn at random if there are more.
     top : int
-        Objects of each that the explorer has.
+        Objects that the explorer has for each of them.
     classes : str, optional
         Column of the nodes by which heat maps are ordered and coordinates coloured.
     step : callable, optional
@@ -108,20 +115,20 @@ def write_report(
     if target.is_dir():
         raise ValueError(f"path must be a file to write, got the folder {target}")
     groups = _column(graph, classes)
-    target.parent.mkdir(parents=True, exist_ok=True)  # one that cannot be made should not cost a cross-validation
-    tell = step or (lambda _: None)
+    target.parent.mkdir(parents=True, exist_ok=True)  # before the long work: it may fail
+    report = step or (lambda _: None)
 
-    tell("ranking")
+    report("ranking")
     fitted = ranker.ranker_
     modelled = modelled_graph(ranker, graph)
     encoded = encoded_graph(ranker, modelled)
     rankings = rank_sample(fitted, encoded, top, max_queries)
     share = known_share(ranker, graph)
-    known = tell_known(share)
-    measured, part, warned = measure_settings(ranker, modelled, chosen, folds=folds, max_nodes=max_nodes, step=tell)
-    tell("diagnosing")
+    known = describe_known(share)
+    measured, part, warned = measure_settings(ranker, modelled, chosen, folds=folds, max_nodes=max_nodes, step=report)
+    report("diagnosing")
     found = sections.diagnosis(diagnose(graph), getattr(fitted, "relation", None), getattr(fitted, "loss", None))
-    tell("drawing")
+    report("drawing")
     drawn: list[pictures.Picture | None] = [pictures.heat_maps(fitted, encoded, groups, known)]
     if getattr(fitted, "relation", None) == "reciprocal":
         drawn.append(pictures.hodge(encoded))
@@ -131,21 +138,21 @@ def write_report(
     if min(graph.shape) > 1:
         drawn.append(pictures.coordinates(fitted, encoded, groups))
     drawn.append(pictures.loss_curve(fitted))
-    tell("writing")
+    report("writing")
     kernel = innermost(similarity_of(ranker)).kernel
+    use = join([tag("h3", "Intended use and limits"), limits(ranker, measured, share)])
     parts = {
         "summary": sections.summary(graph, rankings, measured, known),
-        "limits": limits(ranker, measured, share),
-        "card": model_facts(ranker, graph),
+        "card": join([model_facts(ranker, graph), use]),
         "diagnosis": found,
         "settings": sections.settings(measured, warned, folds, modelled, part, kernel),
-        "pictures": join(one.figure() for one in drawn if one is not None),
+        "pictures": tag("div", *(one.figure() for one in drawn if one is not None), class_="figures"),
         "extremes": sections.extremes(fitted, encoded, rankings, measured),
     }
     first = graph.objects if ranks_incoming(fitted) else graph.nodes
     data = explorer_data(rankings, first, not graph.is_two_domain)
     page = _fill(title, parts, data, _left_out(rankings, len(data["queries"])))
-    _write(target, page.encode("utf-8", errors="replace"))
+    _write(target, page.html.encode("utf-8", errors="replace"))
     return target
 
 
@@ -163,39 +170,34 @@ def _column(graph: RelationGraph, name: str | None) -> np.ndarray | None:
 
 
 def _left_out(rankings: Rankings, shown: int) -> str:
-    """What the explorer does not have."""
+    """What the explorer has, and what it leaves out."""
     n_objects = len(rankings.object_ids)
     kept = rankings.indices.shape[1]
     nodes = "all" if shown == rankings.n_queries else f"{shown:,} of the"
     objects = "all" if kept >= n_objects - 1 else f"the first {kept} of"
     drawn = "" if shown == rankings.n_queries else ", drawn at random"
     return (
-        f"Pick a node to see what the model ranks first for it. Here are {nodes} {rankings.n_queries:,} conditioning "
-        f"nodes{drawn}, with {objects} {n_objects:,} objects each."
+        f"Pick a node to see which objects the model ranks first for it. Here are {nodes} {rankings.n_queries:,} "
+        f"conditioning nodes{drawn}, with {objects} {n_objects:,} objects each."
     )
 
 
-def _fill(title: str, parts: dict[str, Markup], data: Any, left_out: str) -> str:
-    here = files("condrank.report")
-    script, style, page = (here.joinpath(name).read_text("utf-8") for name in ("page.js", "page.css", "page.html"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+def _fill(title: str, parts: dict[str, Markup], data: dict[str, Any], left_out: str) -> Page:
     written = datetime.now(UTC)
-    return Template(page).substitute(
-        parts,
-        title=escape(title),
-        left_out=escape(left_out),
-        # Nothing but this script and data within the page: what a name or a cell holds can run and load nothing.
-        policy=f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
-        style=style,
-        script=script,
-        data=script_data(data),
-        version=escape(__version__),
-        written=tag("time", f"{written:%Y-%m-%d %H:%M} UTC", datetime=f"{written:%Y-%m-%dT%H:%MZ}"),
+    when = tag("time", f"{written:%Y-%m-%d %H:%M} UTC", datetime=f"{written:%Y-%m-%dT%H:%MZ}")
+    return fill_page(
+        title,
+        data,
+        introduction=left_out,
+        about=join([f"condrank {__version__} · written ", when]),
+        sections=[Section(name, *TITLES[name], body) for name, body in parts.items()],
+        style=files("condrank.report").joinpath("sections.css").read_text("utf-8"),
+        footer="Everything is in this file: it loads nothing.",
     )
 
 
 def _write(target: Path, page: bytes) -> None:
-    """The whole page, or the file as it was."""
+    """Write the whole page, or leave the file as it was."""
     with whole_file(target) as temporary, open(temporary, "xb") as file:
         file.write(page)
         file.flush()

@@ -1,4 +1,4 @@
-"""Pictures of the report as elements with their data inside: PNG of few colours, SVG where that is smaller."""
+"""Pictures of the report as elements that contain their data: PNG with few colours, SVG if that is smaller."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from condrank.explorer.markup import Markup, escape, tag
 from condrank.graph import RelationGraph
 from condrank.plots import CoordinatesDisplay, HodgeDisplay, LossCurveDisplay, QueryLossDisplay, RelationDisplay
 from condrank.plots.axes import new_axes
-from condrank.report.markup import Markup, escape, tag
 from condrank.report.measured import Measured, held_out_losses
 from condrank.report.rankings import Rankings
 
-#: Nodes along the side of an image: each has a pixel at least.
+#: Nodes along the side of an image: each has at least one pixel.
 MAX_NODES = 300
 #: Nodes whose scores are decomposed for coordinates.
 MAX_POINTS = 500
-#: Colours of a PNG; no picture here has more that the eye can tell apart.
+#: Colours of a PNG; more of them look the same in these pictures.
 COLOURS = 96
 DOTS = 120
-# Fonts as paths look alike everywhere.
+# Letters as paths look the same everywhere.
 STYLE: Any = {"svg.fonttype": "path", "svg.hashsalt": "condrank", "font.size": 9}
-# Names of classes are no formulas, whatever dollars they have.
+# Names of classes are no formulas, even with dollar signs.
 NAMES: Any = STYLE | {"text.parse_math": False}
 
 
@@ -40,7 +40,7 @@ class Picture:
     caption : str
         What it shows, and how to read it.
     wide : bool
-        Whether it has several images side by side.
+        Whether it shows several images side by side.
     """
 
     image: Markup
@@ -58,8 +58,8 @@ def heat_maps(ranker: Any, graph: RelationGraph, groups: np.ndarray | None, seen
     display = RelationDisplay.from_estimator(ranker, graph, max_nodes=MAX_NODES, **options)
     order = "by the mean of their observed values, highest first" if groups is None else "by class"
     caption = (
-        f"True relation (left) and the model's order (right), a row for each conditioning node. Nodes are ordered "
-        f"{order}. Right, each row's true values are dealt out in the predicted order: where both images agree the "
+        f"True relation (left) and the model's order (right), one row for each conditioning node. Nodes are ordered "
+        f"{order}. On the right, each row has its true values in the predicted order: where both images agree, the "
         f"order is right. {seen}"
     )
     with _style(NAMES):
@@ -70,7 +70,7 @@ def heat_maps(ranker: Any, graph: RelationGraph, groups: np.ndarray | None, seen
 
 
 def loss_histogram(rankings: Rankings, seen: str) -> Picture:
-    """Losses of the model itself, conditioning node by conditioning node."""
+    """Losses of the model itself, one for each conditioning node."""
     with _style():
         display = QueryLossDisplay.from_values(rankings.losses).plot(worst=0)
         image = _svg(display.figure_, "Histogram of the rank loss of conditioning nodes")
@@ -78,7 +78,7 @@ def loss_histogram(rankings: Rankings, seen: str) -> Picture:
 
 
 def loss_shares(measured: list[Measured]) -> Picture | None:
-    """Held-out losses in the settings, as shares of the conditioning nodes; None where none was measured."""
+    """Held-out losses in the settings, as shares of the conditioning nodes; None if no setting was measured."""
     by_setting = held_out_losses(measured)
     if not by_setting:
         return None
@@ -86,18 +86,18 @@ def loss_shares(measured: list[Measured]) -> Picture | None:
         ax = new_axes(1, 1, figsize=(5.4, 3.6))[0]
         for setting, (_, losses) in by_setting.items():
             QueryLossDisplay.from_values(losses).plot(ax, kind="ecdf", worst=0, name=f"setting {setting}")
-        ax.set(xlabel="rank loss on what was held out (dashed: mean)", xlim=(0, 1))
+        ax.set(xlabel="held-out rank loss (dashed: mean)", xlim=(0, 1))
         ax.legend(frameon=False, loc="lower right")
         image = _png(ax.get_figure(), "Held-out rank loss of conditioning nodes, by setting")
     caption = (
-        "Share of conditioning nodes with at most that loss, by models that had not seen the pairs. These means are "
-        "over conditioning nodes, those of the table over pairs of objects."
+        "Share of conditioning nodes with at most this loss, by models that had not seen the pairs. These means are "
+        "over conditioning nodes; the means in the table are over pairs of objects."
     )
     return Picture(image, caption)
 
 
 def loss_curve(ranker: Any) -> Picture | None:
-    """Loss against λ, or against iterations; None for a ranker that varied neither."""
+    """Loss against λ or against iterations; None for a ranker that varied neither."""
     if not (hasattr(ranker, "cv_losses_") or getattr(ranker, "history_", None)):
         return None
     with _style():
@@ -109,16 +109,16 @@ def loss_curve(ranker: Any) -> Picture | None:
 
 
 def coordinates(ranker: Any, graph: RelationGraph, groups: np.ndarray | None) -> Picture:
-    """Nodes in the plane that carries most of the scores."""
+    """Nodes in the two coordinates that explain most of the scores."""
     display = CoordinatesDisplay.from_estimator(ranker, graph, groups=groups, max_nodes=MAX_POINTS)
     reading = {
-        "reciprocal": "A node beats those that lie counter-clockwise of it: a circle is a cycle, a line one order.",
-        "symmetric": "Nodes in the same direction from the cross are alike; those near it are unlike all.",
+        "reciprocal": "A node beats the nodes counter-clockwise of it: a circle is a cycle, a line is one order.",
+        "symmetric": "Nodes in the same direction from the cross are alike; nodes near it are unlike all others.",
         "ordinary": "Objects (hollow) rank high for the conditioning nodes (filled) in their direction.",
     }[display.relation]
     with _style(NAMES):
         display.plot()
-        caption = f"What was learned, in the two coordinates that carry most of it. {reading}{_sampled(display.note)}"
+        caption = f"What was learned, in the two coordinates that explain most of it. {reading}{_sampled(display.note)}"
         return Picture(_png(display.figure_, "Nodes in two coordinates"), caption)
 
 
@@ -126,8 +126,8 @@ def hodge(graph: RelationGraph) -> Picture:
     """A reciprocal relation split into one order and cycles."""
     display = HodgeDisplay.from_relation(graph, max_nodes=MAX_NODES)
     caption = (
-        "The observed relation (left) as the sum of what one strength a node explains (middle) and the cyclic rest "
-        "(right), strongest node first."
+        "The observed relation (left) is the sum of what one strength per node explains (middle) and the cyclic rest "
+        "(right). The strongest node is first."
     )
     with _style():
         display.plot()

@@ -1,4 +1,4 @@
-"""Rankings of a sample of conditioning nodes, with the truth beside them and what was lost."""
+"""Rankings of a sample of conditioning nodes, with the truth and the loss beside them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Rankings:
     n_queries : int
         How many the graph has.
     indices, scores, truth : ndarray of shape (n, top)
-        Positions of the objects, their scores, and the observed relation, NaN where there is none.
+        Positions of the objects, their scores, and the observed relation, NaN if there is none.
     losses : ndarray of shape (n,)
-        Rank loss; NaN where there is nothing to rank.
+        Rank loss; NaN if there is nothing to rank.
     observed : ndarray of int, shape (n,)
         Objects whose relation to the conditioning node is known.
     pooled_loss : float
-        Wrong pairs over comparable pairs, of all these nodes together; NaN without a comparable pair.
+        Wrong pairs divided by comparable pairs, for all these nodes together; NaN without a comparable pair.
     query_ids, object_ids : ndarray
         Ids of all conditioning nodes and all objects of the graph.
     """
@@ -54,7 +54,7 @@ class Rankings:
         return len(self.queries)
 
     def extremes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the n conditioning nodes with the highest and of the n with the lowest loss; no row is in both."""
+        """Rows of the n conditioning nodes with the highest loss and of the n with the lowest; no row is in both."""
         known = np.flatnonzero(~np.isnan(self.losses))
         order = known[np.argsort(-self.losses[known], kind="stable")]
         worst = order[: min(n, (len(order) + 1) // 2)]
@@ -62,7 +62,7 @@ class Rankings:
 
 
 def modelled_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
-    """The graph with those columns of its tables that the model was trained on, as the same kinds."""
+    """The graph with only the columns that the model was trained on, as the same kinds."""
     sides = [
         Nodes(Table.of_kinds(nodes.rows, encoder.kinds_), None, nodes.ids)
         if isinstance(nodes.base, Table) and hasattr(encoder, "kinds_")
@@ -73,9 +73,9 @@ def modelled_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
 
 
 def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
-    """The graph as the fitted ranker within takes it.
+    """The graph as the fitted ranker inside the `TableRanker` takes it.
 
-    Kernel values of a loaded ranker are those of its training nodes, which are then found by their ids.
+    A loaded ranker has the kernel values of its training nodes only: the nodes of the graph are found there by id.
     """
     encoded = ranker.encode(graph)
     if getattr(ranker.ranker_, "kernel", None) != "precomputed" or hasattr(ranker, "graph_"):
@@ -89,15 +89,15 @@ def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
 
 def _known(known: Any, nodes: Nodes, what: str) -> Nodes:
     if nodes.ids is None:
-        raise ValueError(f"graph must have ids: the {what} of a kernel are found in the model by them")
+        raise ValueError(f"graph must have ids: the {what} of a kernel are found in the model by id")
     return known.nodes.take(known.find(nodes.ids, what))
 
 
 def rank_sample(ranker: Any, graph: RelationGraph, top: int, max_queries: int) -> Rankings:
     """Rank the objects of an encoded graph for at most ``max_queries`` conditioning nodes, drawn at random.
 
-    A node is left out of its own ranking, not of its loss. Time O(n_objects log n_objects) a conditioning node beside
-    the scores, which are made and dropped in blocks.
+    A node is left out of its own ranking, but not of its loss. Time O(n_objects log n_objects) for each conditioning
+    node, beside the scores, which are computed and dropped in blocks.
     """
     return rank_rows(ranker, graph, draw_nodes(len(query_names(ranker, graph)), max_queries), top)
 

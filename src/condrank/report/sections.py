@@ -1,4 +1,4 @@
-"""The sections of the page that are text and tables."""
+"""The sections of the page that consist of text and tables."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ import numpy as np
 
 from condrank.diagnosis import Diagnosis
 from condrank.diagnosis.summary import measurements
+from condrank.explorer.embedded import clipped
+from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
-from condrank.report.explorer import clipped
-from condrank.report.markup import Markup, facts, join, table, tag
+from condrank.report.markup import facts, table
 from condrank.report.measured import SETTINGS, Measured, held_out_losses
 from condrank.report.rankings import Rankings, rank_rows
 
-#: Conditioning nodes with the highest and with the lowest loss that are told of, and objects told for each.
-EXTREMES, TOLD_OBJECTS = 6, 5
+#: Conditioning nodes with the highest and with the lowest loss that are shown, and objects shown for each.
+EXTREMES, SHOWN_OBJECTS = 6, 5
+EXTREMES_TEXT = (
+    "Ordered by the loss of this model. The truth is the observed relation value. An object without one says nothing "
+    "for or against the ranking."
+)
 
 
 def summary(graph: RelationGraph, rankings: Rankings, measured: list[Measured], known: str) -> Markup:
@@ -31,10 +36,10 @@ def summary(graph: RelationGraph, rankings: Rankings, measured: list[Measured], 
             beside = "" if one.similarity is None else f"; similarity {loss(one.similarity.mean())}"
             losses.append(_tile(loss(one.model.mean()), f"setting {one.setting}: {SETTINGS[one.setting]}{beside}"))
     sampled = _of(len(rankings), rankings.n_queries, "conditioning nodes")
-    drawn = f" That loss is over {sampled}, drawn at random." if len(rankings) < rankings.n_queries else ""
+    drawn = f" This loss is over {sampled}, drawn at random." if len(rankings) < rankings.n_queries else ""
     text = (
-        "The rank loss is the share of pairs of objects that are ordered wrongly for a conditioning node: 0 is "
-        f"perfect, 0.5 is chance. {known}{drawn}"
+        "The rank loss is the share of pairs of objects that are ordered wrongly for a conditioning node (the node "
+        f"that objects are ranked for): 0 is perfect, 0.5 is chance. {known}{drawn}"
     )
     return join(
         [tag("div", *data, class_="tiles"), tag("div", *losses, class_="tiles") if losses else "", tag("p", text)]
@@ -42,11 +47,11 @@ def summary(graph: RelationGraph, rankings: Rankings, measured: list[Measured], 
 
 
 def diagnosis(found: Diagnosis, relation: str | None, loss_name: str | None) -> Markup:
-    """What the labels alone say."""
+    """What the labels alone show."""
     advice = f"relation “{found.recommended_relation}” and loss “{found.recommended_loss}”"
     asked = [(relation, found.recommended_relation, "relation"), (loss_name, found.recommended_loss, "loss")]
     other = [f"{what} “{has}”" for has, wanted, what in asked if has is not None and has != wanted]
-    remark = f" The model has {' and '.join(other)}." if other else " So has the model." if relation else ""
+    remark = f" The model has {' and '.join(other)}." if other else " The model has both." if relation else ""
     return join(
         [
             tag("p", "Measured on the labels alone: no features, no fit."),
@@ -62,7 +67,7 @@ def settings(
 ) -> Markup:
     """The table of cross-validated losses."""
     if not measured:
-        return tag("p", "Not measured in this report: it was asked for without settings.")
+        return tag("p", "Not measured: no settings were asked for.")
     head = ("setting", "what is new", "this model", "", "similarity", "model − similarity", "folds")
     rows = [_setting_row(one) for one in measured]
     sample = ""
@@ -70,15 +75,15 @@ def settings(
         sizes = (" × ".join(f"{n:,}" for n in dict.fromkeys(one.shape)) for one in (part, graph))
         sample = " Measured on {} of {} nodes, drawn at random.".format(*sizes)
     notes = [f"setting {one.setting}: {one.why_not}" for one in measured if one.why_not]
-    notes += [f"told while fitting: {message}" for message in warned]
+    notes += [f"warning while fitting: {message}" for message in warned]
     text = (
-        f"Rank loss on what was held out, mean over folds ± standard error, {folds} folds a side. Everything, encoding "
-        "of the columns included, was learned anew in each fold from what was not held out. Folds share training data, "
-        "so the standard error is rather too small."
+        f"Held-out rank loss, mean over folds ± standard error, {folds} folds per side. In each fold everything, "
+        "also the encoding of the columns, was learned again from the data that were not held out. Folds share "
+        "training data, so the standard error is somewhat too small."
     )
     if any(one.similarity is not None for one in measured):
         text += (
-            f" Similarity learns nothing: it ranks by the {kernel} kernel. The difference has a 95 % bootstrap "
+            f" Similarity learns nothing: it ranks by the {kernel} kernel. Beside the difference is its 95 % bootstrap "
             "interval over conditioning nodes."
         )
     return join(
@@ -108,12 +113,12 @@ def extremes(ranker: Any, graph: RelationGraph, rankings: Rankings, measured: li
         if cards:
             pieces += [tag("h3", f"{title} {len(cards)}"), tag("div", *cards, class_="queries")]
     if not pieces:
-        return tag("p", "No conditioning node has two objects with different relation values: nothing to rank.")
-    return join(pieces)
+        pieces = [tag("p", "No conditioning node has two objects with different relation values: nothing to rank.")]
+    return join([tag("p", EXTREMES_TEXT), *pieces])
 
 
 def loss(value: float) -> str:
-    """A rank loss, or a dash where there is none."""
+    """A rank loss, or a dash if there is none."""
     return "–" if np.isnan(value) else f"{value:.4f}"
 
 
@@ -148,11 +153,12 @@ def _with_error(result: Any) -> Markup:
 
 
 def _bar(value: float, kind: str) -> Markup:
-    return tag("i", class_=f"bar {kind}", style=f"width:{100 * min(value, 1.0):.1f}%")
+    # Not an element with a style of its own: the page's policy allows none.
+    return tag("svg", tag("rect", width=f"{100 * min(value, 1.0):.1f}%", height="100%"), class_=kind)
 
 
 def _by_node(measured: list[Measured]) -> tuple[int, dict[Any, float]] | None:
-    """Setting and held-out loss by id, of setting 2, where each node is a new conditioning node once, or another."""
+    """A setting and its held-out losses by id: setting 2, where each node is new once, or else another one."""
     by_setting = held_out_losses(measured)
     setting = next((one for one in (2, 4, 3, 1) if one in by_setting), None)
     if setting is None:
@@ -166,7 +172,7 @@ def _by_node(measured: list[Measured]) -> tuple[int, dict[Any, float]] | None:
 
 def _first(rankings: Rankings, row: int) -> Markup:
     """The objects ranked first, with the truth."""
-    ids = rankings.object_ids[rankings.indices[row, :TOLD_OBJECTS]]
+    ids = rankings.object_ids[rankings.indices[row, :SHOWN_OBJECTS]]
     return _listed(
         (clipped(name), "not observed" if np.isnan(value) else f"{value:.4g}")
         for name, value in zip(ids, rankings.truth[row], strict=False)
@@ -174,11 +180,11 @@ def _first(rankings: Rankings, row: int) -> Markup:
 
 
 def _truly(ranker: Any, graph: RelationGraph, query: int) -> Markup:
-    """The objects with the highest observed values, with their places in the whole ranking."""
+    """The objects with the highest observed values, and their places in the whole ranking."""
     n_objects = graph.shape[0] if getattr(ranker, "rank_by", "outgoing") == "incoming" else graph.shape[1]
     whole = rank_rows(ranker, graph, np.array([query]), n_objects)
     truth = whole.truth[0]
-    places = np.argsort(-truth, kind="stable")[: min(TOLD_OBJECTS, int((~np.isnan(truth)).sum()))]
+    places = np.argsort(-truth, kind="stable")[: min(SHOWN_OBJECTS, int((~np.isnan(truth)).sum()))]
     return _listed(
         (clipped(whole.object_ids[whole.indices[0, place]]), f"{truth[place]:.4g}, #{place + 1:,}") for place in places
     )

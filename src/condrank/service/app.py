@@ -18,7 +18,7 @@ from condrank.service.holder import ModelHolder
 from condrank.service.limits import Limits
 from condrank.service.metrics import CONTENT_TYPE, Metrics
 from condrank.service.model import Answer
-from condrank.service.page import page_headers, read_page
+from condrank.service.page import page_headers, service_page
 from condrank.service.refusals import Refusal, add_handlers
 from condrank.service.schemas import (
     HealthAnswer,
@@ -36,7 +36,7 @@ from condrank.service.schemas import (
 from condrank.service.settings import check_token
 from condrank.service.work import Work
 
-MOST_NODES = 1000  # ids of a page
+MOST_NODES = 1000  # ids on a page
 
 
 def create_app(
@@ -53,11 +53,11 @@ def create_app(
     holder : ModelHolder
         The model.
     limits : Limits, optional
-        What a request may ask for.
+        Bounds of a request.
     token : SecretStr or str, optional
         Bearer token that every request must bring, except those for the page and for health.
     hosts : sequence of str, optional
-        Names by which the service may be called; by default any.
+        Host names that requests may use; by default any.
     """
     limits = Limits() if limits is None else limits
     secret = check_token(token)
@@ -121,7 +121,7 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         scores = await work.run(model.score, [one.query for one in pairs], [one.object for one in pairs])
         return ScoreAnswer(model=model.file_fingerprint, scores=scores)
 
-    @app.get("/nodes", response_model=NodesAnswer, summary="Ids, a page at a time, perhaps by their first letters")
+    @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by their first letters")
     async def nodes(
         prefix: Annotated[str, Query(max_length=1000)] = "",
         start: Annotated[int, Query(ge=0, le=2**31)] = 0,
@@ -133,13 +133,13 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
 
     @app.get("/nodes/{id:path}", response_model=NodeAnswer, responses=documented(404), summary="One known node")
     async def node(id: Annotated[str, Path()], role: Role = "queries") -> Any:
-        name, columns = holder.current.node(id, role)
-        return NodeAnswer(id=name, columns=columns)
+        name, position, columns = holder.current.node(id, role)
+        return NodeAnswer(id=name, position=position, columns=columns)
 
 
 def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: bool) -> None:
     """Health, metrics, reloading and the page."""
-    page = read_page()
+    page = service_page()
 
     def health_now() -> HealthAnswer:
         return HealthAnswer.model_validate(
@@ -152,7 +152,7 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
             }
         )
 
-    @app.get("/health", response_model=HealthAnswer, summary="Whether it answers, and with which model")
+    @app.get("/health", response_model=HealthAnswer, summary="Whether the service answers, and with which model")
     async def health() -> Any:
         return health_now()
 
@@ -169,26 +169,26 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
         "/reload",
         response_model=HealthAnswer,
         responses=documented(409),
-        summary="Load the model's file anew (token only)",
+        summary="Load the model's file again (services with a token only)",
     )
     async def reload() -> Any:
         if not has_token:
-            raise Refusal(403, "reloading by request needs a service with a token; SIGHUP reloads as well")
+            raise Refusal(403, "reloading by request needs a service with a token; SIGHUP also reloads")
         if not await asyncio.to_thread(holder.reload):
             raise Refusal(409, f"the old model stays: {holder.error}")
         return health_now()
 
     @app.get("/", include_in_schema=False)
     async def explorer() -> Response:
-        return HTMLResponse(page, headers=page_headers(page))
+        return HTMLResponse(page.html, headers=page_headers(page))
 
 
 async def _refuse_unknown(request: Request) -> None:
-    """Refuse parameters of an address that its route does not have, as those of a body are."""
+    """Refuse unknown parameters in an address, as unknown names in a body are refused."""
     known = [one.alias for one in request.scope["route"].dependant.query_params]
     unknown = next((name for name in request.query_params if name not in known), None)
     if unknown is not None:
-        raise Refusal(422, f"parameter {unknown!r:.60} is not known here; there are {', '.join(known) or 'none'}")
+        raise Refusal(422, f"unknown parameter {unknown!r:.60}; this address takes {', '.join(known) or 'none'}")
 
 
 def _bound(name: str, given: int, most: int) -> None:
@@ -202,7 +202,7 @@ def _ranked(answer: Answer) -> Ranked:
 
 
 def _described(app: FastAPI, limits: Limits, has_token: bool) -> dict[str, Any]:
-    """The OpenAPI document, with the limits that this service was started with."""
+    """The OpenAPI document, with the limits of this service."""
     if app.openapi_schema is None:
         document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
         schemas = document["components"]["schemas"]

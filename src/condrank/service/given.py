@@ -1,7 +1,7 @@
-"""Nodes and lists of objects in a request, checked by hand: the first thing that is wrong is told, and it is quick.
+"""Checks of the nodes and lists of objects in a request. They stop at the first error, so they are quick.
 
-Alternatives as pydantic has them would do the same, but of a body of nothing but wrong values they make an error for
-each value and alternative, for seconds, while all other requests wait.
+Unions of pydantic would check the same. But for a body full of wrong values they make an error for each value and
+alternative. That takes seconds, and all other requests wait.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pydantic_core import PydanticCustomError
 ID = "an id (text or number)"
 ID_SCHEMA: dict[str, Any] = {
     "anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "number"}],
-    "title": "Id of a node of training. Dates as text; numbers may be given as text as well.",
+    "title": "Id of a training node. Dates as text; numbers may be text too.",
 }
 COLUMNS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "minProperties": 1,
     "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
-    "title": "A new node by its columns, those of training, perhaps with its id.",
+    "title": "A new node: the columns of training, optionally with its id.",
 }
 LIST_SCHEMA: dict[str, Any] = {"type": "array", "items": ID_SCHEMA}
 
 
-def wrong(told: str) -> PydanticCustomError:
-    """What a check raises."""
-    return PydanticCustomError("wrong", "{told}", {"told": told})
+def wrong(message: str) -> PydanticCustomError:
+    """The error that a check raises."""
+    return PydanticCustomError("wrong", "{message}", {"message": message})
 
 
 def check_node(given: Any) -> Any:
@@ -48,7 +48,7 @@ def check_node(given: Any) -> Any:
 def check_chosen(given: Any) -> list[Any]:
     """Ids of objects, or one list of ids for each conditioning node."""
     if not isinstance(given, list):
-        raise wrong(f"expected a list of ids, or a list of such lists, got {_shown(given)}")
+        raise wrong(f"expected a list of ids or a list of such lists, got {_shown(given)}")
     nested = len(given) > 0 and all(isinstance(one, list) for one in given)
     for place, one in enumerate(given):
         for inner in one if nested else [one]:
@@ -64,7 +64,7 @@ def _is_id(one: Any) -> bool:
 
 
 def _is_text(one: str) -> bool:
-    """Whether a string can be written: JSON can name half of a character."""
+    """Whether a string can be encoded: JSON can contain half of a character."""
     try:
         one.encode()
     except UnicodeEncodeError:

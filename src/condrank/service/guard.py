@@ -1,4 +1,4 @@
-"""What every request passes: its host, its token, the size of its body; headers and counts of every answer."""
+"""Checks of every request (host, token, size of the body), and headers and counts of every answer."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from condrank.service.limits import Limits
 from condrank.service.metrics import Metrics
 from condrank.service.refusals import Refusal, refusal
 
-OPEN = ("/", "/health")  # without a token: neither says anything of the nodes
-GONE = 499  # counted for a client that went away, as other servers do
+OPEN = ("/", "/health")  # need no token: neither shows anything about the nodes
+GONE = 499  # counted if a client went away, as other servers do
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -28,21 +28,21 @@ HEADERS = {
 
 
 class Guard:
-    """ASGI middleware: requests that may not pass are answered here, others with their body read whole.
+    """ASGI middleware: refuses requests that may not pass, and passes on the others with their whole body.
 
     Parameters
     ----------
     app : ASGI application
-        Who answers.
+        The application that answers.
     limits : Limits
-        Size of a body, and time for it to arrive.
+        Size of a body, and how long it may take to arrive.
     metrics : Metrics
         Where requests are counted.
     token : SecretStr, optional
         Bearer token that requests must bring.
     hosts : sequence of str, optional
-        Names by which the service may be called; by default any. A page of another site, which a browser can be made to
-        take for this machine, comes with its own name.
+        Host names that requests may use; by default any. A page of another site can make a browser take its name for
+        this machine (DNS rebinding); its requests still carry that name, and are refused.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class Guard:
                 raise Refusal(401, "a token is needed: Authorization: Bearer <token>")
 
     async def _body(self, scope: Any, receive: Any) -> bytes | None:
-        """The whole body, None where the client went away; one that is too long is not read to its end."""
+        """The whole body, or None if the client went away; a body that is too long is not read to its end."""
         most = self.limits.body
-        told = Headers(scope=scope).get("content-length", "0")
-        if told.isdecimal() and int(told[:20]) > most:
-            raise Refusal(413, f"the body has {told[:20]} bytes, the most is {most}")
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdecimal() and int(length[:20]) > most:
+            raise Refusal(413, f"the body has {length[:20]} bytes, expected at most {most}")
         parts, size, more = [], 0, True
         try:
             async with asyncio.timeout(self.limits.seconds):
@@ -127,7 +127,7 @@ class Guard:
 
 
 def _replayed(body: bytes, receive: Any) -> Any:
-    """A body that was read, to be read again."""
+    """A receive function for a body that was read already."""
     pending = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Any:

@@ -14,21 +14,21 @@ log = logging.getLogger("condrank.service")
 
 
 class ModelHolder:
-    """The current model of a file. Whoever took it before a reload finishes with what it took.
+    """The current model of a file. A request finishes with the model it began with, also after a reload.
 
     Parameters
     ----------
     path : path-like
-        File or folder of a model; a ValueError or OSError tells why it cannot be served.
+        File or folder of a model; a ValueError or OSError says why it cannot be served.
     kind : {"exact", "approximate"}
-        Of the index.
+        Kind of the index.
 
     Attributes
     ----------
     current : ServedModel
         The model.
     loads, failures : int
-        How often a model was loaded, and how often one could not be.
+        How often a model was loaded, and how often loading failed.
     error : str or None
         Why the newest file is not served.
     loaded_at : float
@@ -45,11 +45,11 @@ class ModelHolder:
         self.loaded_at = time.time()
 
     def changed(self) -> bool:
-        """Whether the file is another one than that which was read last."""
+        """Whether the file has changed since it was last read."""
         return self._signature() != self._seen
 
     def reload(self) -> bool:
-        """Load the file anew; where that fails the model stays and `error` tells why. True: loaded."""
+        """Load the file again. True if that worked; otherwise the old model stays and `error` says why."""
         with self._turn:
             self._seen = self._signature()
             try:

@@ -1,4 +1,4 @@
-"""What one request may ask for."""
+"""Bounds of what one request may ask for."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Limits:
     k : int
         Most places of a ranking.
     queries : int
-        Most conditioning nodes of a request; ten times as many pairs are scored.
+        Most conditioning nodes of a request; it may score ten times as many pairs.
     seconds : float
-        Time that a request may take, from its last byte to the answer, and its body to arrive.
+        Time that a request may take from its last byte to the answer, and that its body may take to arrive.
     workers : int
         Threads that compute.
     waiting : int
-        Requests that may wait for a thread; further ones are turned away.
+        Requests that may wait for a thread; further ones are refused.
     """
 
     body: int = 1 << 20

@@ -1,4 +1,4 @@
-"""A loaded model as the service uses it: ids as JSON has them, an index of its objects, its file's fingerprint."""
+"""A loaded model as the service uses it: ids as in JSON, an index of its objects, the fingerprint of its file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from condrank.tables.known import KnownNodes
 
 NodeId = str | int | float
 Node = dict[str, Any]
-MORE_COLUMNS = 100  # that a new node may have beside those of training; they are not looked at
+MORE_COLUMNS = 100  # unknown columns that a new node may have; they are ignored
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The ranking of one conditioning node: its id (None of a new one without any), and ids and scores, best first."""
+    """The ranking of one conditioning node, best first: its id (None for a new node without one), ids and scores."""
 
     query: Any
     ids: list[Any]
@@ -42,9 +42,9 @@ class ServedModel:
     ranker : TableRanker
         The model.
     kind : {"exact", "approximate"}
-        Of the index of its objects.
+        Kind of the index of its objects.
     file_fingerprint : str
-        What tells its file from others.
+        Identifies its file.
     """
 
     def __init__(self, ranker: TableRanker, kind: str = "exact", file_fingerprint: str = ""):
@@ -52,18 +52,18 @@ class ServedModel:
         self.sides: dict[str, KnownNodes] = {"queries": ranker._queries, "objects": ranker._objects}
         self.is_one_domain = ranker._queries is ranker._objects
         nodes, _ = ranker._read_objects(None)
-        # The index knows objects by position, and so the ids can be of any type.
+        # The index knows objects by position, so ids can be of any type.
         self.index = ranker.ranker_.index(
             None if nodes is None else nodes.rows, np.arange(len(ranker._objects.nodes)), kind=kind
         )
         self._ids = {role: _as_json(side.names.ids) for role, side in self.sides.items()}
         self._sorted = {role: _searchable(self._ids[role]) for role in self.sides}
-        # A model that cannot rank is refused now, and the first request finds everything warm.
+        # A model that cannot rank is refused now, and the first request is not slower than others.
         self.rank([self._ids["queries"][0]], 1)
 
     @classmethod
     def load(cls, path: Any, kind: str = "exact") -> ServedModel:
-        """The model of a file or folder; a ValueError or OSError tells why there is none."""
+        """The model of a file or folder; a ValueError or OSError says why there is none."""
         mark = file_fingerprint(path)
         return cls(TableRanker.load(path), kind, mark)
 
@@ -78,7 +78,7 @@ class ServedModel:
         candidates: Sequence[Any] | None = None,
         exclude_self: bool = True,
     ) -> list[Answer]:
-        """The k best objects for each conditioning node, known by id or new with its columns.
+        """The k best objects for each conditioning node: known nodes by id, new ones by columns.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class ServedModel:
         k : int
             Places of a ranking.
         exclude, candidates : sequence of ids, or a sequence of ids for each conditioning node
-            Objects to leave out, and the only ones to rank. Leaving out what is not there is no error.
+            Objects to leave out, and the only ones to rank. Leaving out an unknown object is no error.
         exclude_self : bool
             Leave a node out of its own ranking.
         """
@@ -100,7 +100,7 @@ class ServedModel:
             ]
         given: dict[str, Any] = {"exclude": left_out if any(map(len, left_out)) else None}
         if candidates is not None:
-            # One list for all is looked at once, not anew for each conditioning node.
+            # One list for all is checked once, not again for each conditioning node.
             given["candidates"] = among if any(isinstance(one, list) for one in candidates) else among[0]
         with _computing(queries):
             found = self.index.top(features, k, **given)
@@ -126,7 +126,7 @@ class ServedModel:
         return scores.tolist()
 
     def find(self, role: str, prefix: str, start: int, limit: int) -> tuple[int, list[Any]]:
-        """How many ids begin with a prefix (case does not matter), and a page of them; without one in their order."""
+        """How many ids begin with a prefix (in any case), and a page of them; without a prefix in their own order."""
         ids = self._ids[role]
         if not prefix:
             return len(ids), ids[start : start + limit]
@@ -136,14 +136,14 @@ class ServedModel:
         last = bisect_left(texts, prefix + chr(0x10FFFF), lo=first)
         return last - first, [ids[place] for place in places[first:last][start : start + limit]]
 
-    def node(self, one: NodeId, role: str) -> tuple[Any, dict[str, Any]]:
-        """Id and columns of a known node."""
+    def node(self, one: NodeId, role: str) -> tuple[Any, int, dict[str, Any]]:
+        """Id, position and columns of a known node."""
         place = int(self._known([one], role, role)[0])
         table = self.sides[role].table
-        return self._ids[role][place], {} if table is None else table.row(place)
+        return self._ids[role][place], place, {} if table is None else table.row(place)
 
     def about(self) -> dict[str, Any]:
-        """What there is to know of the model."""
+        """Facts about the model, as /health shows them."""
         ranker = self.ranker.ranker_
         encoders = {role: side.encoder for role, side in self.sides.items()}
         return {
@@ -158,7 +158,7 @@ class ServedModel:
         }
 
     def _read(self, given: Sequence[Any], role: str) -> tuple[Any, list[Any], np.ndarray]:
-        """Features, ids (None of a new node without one) and places (-1 of a new one) of nodes."""
+        """Features, ids (None for a new node without one) and places (-1 for a new node) of nodes."""
         side = self.sides[role]
         is_new = np.array([isinstance(one, dict) for one in given], dtype=bool)
         names: list[Any] = [None] * len(given)
@@ -175,7 +175,7 @@ class ServedModel:
                 parts.append(side.nodes.take(places[row : row + 1]).rows)
                 continue
             self._refuse_wide(one, side, f"{role}.{row}")
-            # One at a time: what a node's values are taken for must not depend on who else is asked for.
+            # One at a time: how values are read must not depend on the other nodes of the request.
             try:
                 nodes, ids = side.read([one], f"{role}.{row}")
             except ValueError as error:
@@ -191,13 +191,13 @@ class ServedModel:
         return stacked, names, places
 
     def _refuse_wide(self, one: Node, side: KnownNodes, where: str) -> None:
-        """Refuse a node of very many columns that the model does not know, before they are read."""
+        """Refuse a node with very many unknown columns before they are read."""
         known = side.nodes.base.shape[1] if side.encoder is None else len(side.encoder.kinds_)
         if len(one) > known + MORE_COLUMNS:
             raise Refusal(422, f"{where} has {len(one):,} columns, the model knows {known:,}")
 
     def _known(self, given: Sequence[NodeId], role: str, where: str, rows: list[int] | None = None) -> np.ndarray:
-        """Positions of nodes by id; one that is not there is refused."""
+        """Positions of nodes by id; an unknown id is refused."""
         places = self._places(given, role)
         if (places < 0).any():
             first = int(np.argmax(places < 0))
@@ -208,7 +208,7 @@ class ServedModel:
         return places
 
     def _places(self, given: Sequence[NodeId], role: str) -> np.ndarray:
-        """Positions of nodes, -1 for an id that no node has; each by itself, as ids of several types may come."""
+        """Positions of nodes, -1 for an unknown id. Each type is found by itself, because a request may mix them."""
         places, names = np.full(len(given), -1, dtype=np.intp), self.sides[role].names
         for kind in (str, int, float):
             rows = [row for row, one in enumerate(given) if type(one) is kind]
@@ -217,7 +217,7 @@ class ServedModel:
         return places
 
     def _choice(self, given: Sequence[Any] | None, n: int, what: str) -> list[np.ndarray]:
-        """Different positions of objects for each of n conditioning nodes; candidates have to be there."""
+        """Different positions of objects for each of n conditioning nodes; an unknown candidate is refused."""
         given = [] if given is None else given
         if not any(isinstance(one, list) for one in given):
             return [self._chosen(given, what)] * n
@@ -232,7 +232,7 @@ class ServedModel:
 
 
 def file_fingerprint(path: Any) -> str:
-    """SHA-256 of a model file's header, which has the checksums of all that the file holds."""
+    """SHA-256 of a model file's header, which has the checksums of everything in the file."""
     with model_file(path).open("rb") as file:
         start = file.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
@@ -241,7 +241,7 @@ def file_fingerprint(path: Any) -> str:
 
 @contextmanager
 def _computing(given: Sequence[Any]) -> Iterator[None]:
-    """Overflow is told by who looks at the scores; a model that takes known nodes only says so itself."""
+    """Ignore overflow, which the scores show later; a model that takes known nodes only refuses new ones here."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
@@ -252,11 +252,11 @@ def _computing(given: Sequence[Any]) -> Iterator[None]:
 
 
 def _too_large(where: str) -> Refusal:
-    return Refusal(422, f"{where}: its scores are not finite; some value is too far from those of training")
+    return Refusal(422, f"{where}: its scores are not finite; some value is too far from the training values")
 
 
 def _as_json(ids: np.ndarray) -> list[Any]:
-    """Ids as JSON has them: dates and what JSON has no word for as strings."""
+    """Ids as in JSON: dates, and numbers that are not finite, as strings."""
     plain = (shown(ids, row) for row in range(len(ids)))
     return [str(one) if not isinstance(one, str | int | float) or _is_odd(one) else one for one in plain]
 
@@ -266,7 +266,7 @@ def _is_odd(one: Any) -> bool:
 
 
 def _searchable(ids: list[Any]) -> tuple[list[str], list[int]]:
-    """Texts of ids in alphabetical order, and where each is."""
+    """Texts of ids in alphabetical order, and the position of each."""
     texts = [str(one).casefold() for one in ids]
     order = sorted(range(len(texts)), key=texts.__getitem__)
     return [texts[place] for place in order], order

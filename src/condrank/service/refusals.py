@@ -1,4 +1,4 @@
-"""Requests that are refused: a status, a code for programs and a sentence for people, always as JSON."""
+"""Refused requests: a status, a code for programs and a sentence for people, always as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CODES = {
     503: "busy",
     504: "too_long",
 }
-SHOWN = 3  # errors of a body that are told
+SHOWN = 3  # errors of a body that are listed
 
 
 class Refusal(Exception):
@@ -37,7 +37,7 @@ class Refusal(Exception):
     message : str
         What is wrong and what was expected.
     code : str, optional
-        By default that of the status.
+        By default the code of the status.
     """
 
     def __init__(self, status: int, message: str, code: str | None = None):
@@ -53,7 +53,7 @@ def refusal(status: int, message: str, code: str | None = None, headers: Any = N
 
 
 def add_handlers(app: FastAPI, headers: dict[str, str]) -> None:
-    """Every error of an app in the same form; ``headers`` go with what no middleware sees."""
+    """Give every error of an app the same form; ``headers`` go with errors that no middleware sees."""
 
     @app.exception_handler(Refusal)
     async def refused(request: Request, error: Refusal) -> Response:
@@ -61,8 +61,8 @@ def add_handlers(app: FastAPI, headers: dict[str, str]) -> None:
 
     @app.exception_handler(HTTPException)
     async def failed(request: Request, error: HTTPException) -> Response:
-        told = {404: f"there is nothing at {request.url.path!r}", 400: "the body is not JSON that can be read"}
-        message = told.get(error.status_code) or HTTPStatus(error.status_code).phrase.lower()
+        known = {404: f"there is nothing at {request.url.path!r}", 400: "the body is not JSON that can be read"}
+        message = known.get(error.status_code) or HTTPStatus(error.status_code).phrase.lower()
         return refusal(error.status_code, message, headers=error.headers)
 
     @app.exception_handler(RequestValidationError)
@@ -73,15 +73,15 @@ def add_handlers(app: FastAPI, headers: dict[str, str]) -> None:
             return refusal(400, f"the body is not JSON: {detail}, at character {errors[0]['loc'][-1]}")
         if errors and tuple(errors[0]["loc"]) == ("body",) and "json" not in request.headers.get("content-type", ""):
             return refusal(422, "the body must be JSON, sent with Content-Type: application/json")
-        return refusal(422, _told(errors))
+        return refusal(422, _listed(errors))
 
     @app.exception_handler(Exception)
     async def broken(request: Request, error: Exception) -> Response:
-        return refusal(500, "the service failed; its log tells more", headers=headers)
+        return refusal(500, "the service failed; see its log", headers=headers)
 
 
-def _told(errors: Any) -> str:
-    """The first errors, each with its place; what came is not repeated, it may be long."""
+def _listed(errors: Any) -> str:
+    """The first errors, each with its place. The values are not repeated: they may be long."""
     shown = [f"{'.'.join(map(str, error['loc'][1:])) or 'body'}: {_sentence(error)}" for error in errors[:SHOWN]]
     more = f" (and {len(errors) - SHOWN} more)" if len(errors) > SHOWN else ""
     return "; ".join(shown) + more

@@ -1,4 +1,4 @@
-"""What requests and answers look like; the OpenAPI description is made of these."""
+"""Requests and answers; the OpenAPI document is made from these classes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Role = Literal["queries", "objects"]
 
 
 class Strict(BaseModel):
-    """Names that are not known are refused: a misspelt option should not be ignored."""
+    """Unknown names are refused: a misspelt option should not be ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown(cls, given: Any) -> Any:
-        """The first of them only: a body can be made of nothing else."""
+        """Name only the first: a body may be full of them."""
         unknown = (
             next((name for name in given if name not in cls.model_fields), None) if isinstance(given, dict) else None
         )
         if unknown is not None:
-            raise wrong(f"{unknown!r:.60} is not known here; there are {', '.join(cls.model_fields)}")
+            raise wrong(f"unknown name {unknown!r:.60}, expected {', '.join(cls.model_fields)}")
         return given
 
 
@@ -34,14 +34,14 @@ class RankRequest(Strict):
 
     queries: Annotated[
         list[AnyNode],
-        Field(min_length=1, fail_fast=True, description="Known nodes by id, new ones by columns."),
+        Field(min_length=1, fail_fast=True, description="Known nodes by id, new nodes by columns."),
     ]
     k: Annotated[int, Field(ge=1, strict=True, description="Places of a ranking.")] = 10
     exclude: Annotated[
-        Chosen | None, Field(description="Objects to leave out, for all queries, or a list for each of them.")
+        Chosen | None, Field(description="Objects to leave out: one list for all queries, or one list for each.")
     ] = None
     candidates: Annotated[
-        Chosen | None, Field(description="The only objects to rank, for all queries, or a list for each of them.")
+        Chosen | None, Field(description="The only objects to rank: one list for all queries, or one list for each.")
     ] = None
     exclude_self: Annotated[StrictBool, Field(description="Leave a node out of its own ranking.")] = True
 
@@ -81,7 +81,7 @@ class ScoreRequest(Strict):
 
 
 class ScoreAnswer(BaseModel):
-    """A score for each pair, in their order; higher is better, for the logistic loss log-odds."""
+    """A score for each pair, in their order. Higher is better; with the logistic loss scores are log-odds."""
 
     model: Annotated[str, Field(description="Fingerprint of the file of the model that answered.")]
     scores: list[float]
@@ -90,30 +90,32 @@ class ScoreAnswer(BaseModel):
 class NodesAnswer(BaseModel):
     """A page of ids."""
 
-    total: Annotated[int, Field(description="How many there are, on all pages.")]
+    total: Annotated[int, Field(description="How many ids there are on all pages.")]
     start: int
     ids: list[ShownId]
 
 
 class NodeAnswer(BaseModel):
-    """A known node; no columns where the model does not keep them."""
+    """A known node; no columns if the model does not keep them."""
 
     id: ShownId
+    position: Annotated[int, Field(description="Where it is in the list of /nodes without a prefix.")]
     columns: dict[str, Any]
 
 
 class ModelAnswer(BaseModel):
-    """What there is to know of a model."""
+    """Facts about a model."""
 
     file_fingerprint: Annotated[
-        str, Field(description="Of the saved file, nodes and all; that of a report is of the ranker alone.")
+        str,
+        Field(description="Covers the whole saved file with its nodes. The one in a report covers the ranker alone."),
     ]
     queries: Annotated[int, Field(description="Conditioning nodes that are known by id.")]
     objects: int
     one_domain: bool
     columns: Annotated[
         dict[Role, dict[str, str]],
-        Field(description="Columns of new conditioning nodes and objects, with their kinds; none: plain features."),
+        Field(description="Columns of new conditioning nodes and objects, with their kinds; empty for plain features."),
     ]
     relation: str
     loss: str
@@ -121,10 +123,10 @@ class ModelAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """The service answers; which model, and why a newer file is not served."""
+    """That the service answers, with which model, and why a newer file is not served."""
 
     ready: bool
-    version: Annotated[str, Field(description="Of condrank.")]
+    version: Annotated[str, Field(description="Version of condrank.")]
     model: ModelAnswer
     loaded_at: Annotated[float, Field(description="Seconds since 1970.")]
     reload_error: str | None
@@ -156,7 +158,7 @@ MEANINGS = {
     408: "The body did not arrive in time.",
     409: "The new model cannot be loaded; the old one stays.",
     413: "The body is too large.",
-    422: "The request asks for something that cannot be answered; the message says what.",
+    422: "The request cannot be answered; the message says why.",
     503: "Too many requests are waiting.",
     504: "The answer took too long.",
 }

@@ -1,4 +1,4 @@
-"""The running server: a socket, signals, and an eye on the model's file."""
+"""The running server: a socket, signals, and a watch on the model's file."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MOST_CONNECTIONS = 1000
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens; a ValueError tells why there is none."""
+    """A listening socket; a ValueError says why there is none."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # The protocol has to be named: asyncio turns Nagle's algorithm off, which would hold the second part of an
-        # answer back for 40 ms, only on sockets that say they are TCP.
+        # The protocol is named because asyncio turns Nagle's algorithm off only on sockets that name TCP. It would hold
+        # back the second part of an answer for 40 ms.
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
-            if os.name == "posix":  # elsewhere it would let two services share a port
+            if os.name == "posix":  # on other systems it would let two services share a port
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
             listening.listen(1024)
@@ -59,13 +59,13 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
     app : ASGI application
         Made by `condrank.service.create_app`.
     holder : ModelHolder
-        Its model, loaded anew on SIGHUP.
+        Its model, loaded again on SIGHUP.
     listening : socket
         Made by `listen`.
     watch : float
-        Seconds between looks at the model's file, which is loaded anew when it changed; 0: never.
+        Seconds between checks of the model's file, which is loaded again if it changed; 0: never.
     grace : float
-        Seconds that running requests get at the end.
+        Seconds that running requests have to finish at the end.
     """
     config = uvicorn.Config(
         app,
@@ -78,10 +78,11 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
         timeout_keep_alive=30,
         timeout_graceful_shutdown=max(1, round(grace)),
     )
-    # A model has some objects a node; looking through them for garbage again and again would hold up requests.
+    # A model has a few Python objects for each node. Garbage collection would check all of them again and again, and
+    # delay requests.
     gc.collect()
     gc.freeze()
-    # uvicorn repeats the signal that ended it, to be handled as before it ran: here there is nothing left to do.
+    # uvicorn sends itself the signal that ended it again, for the handlers from before. There is nothing left to do.
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         asyncio.run(_serve(uvicorn.Server(config), holder, listening, watch))

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Work:
-    """A pool of threads that turns work away rather than letting it pile up.
+    """A pool of threads that refuses work instead of letting it pile up.
 
     Parameters
     ----------
@@ -29,9 +29,9 @@ class Work:
         self._room = threading.BoundedSemaphore(limits.workers + limits.waiting)
 
     async def run(self, job: Callable[..., T], *arguments: Any) -> T:
-        """What the job gives. 503 where too many wait; 504 where it takes too long.
+        """The result of a job; refused with 503 if too many requests wait, and with 504 if it takes too long.
 
-        A thread cannot be stopped: a job that began ends by itself, and until then it holds its place.
+        A thread cannot be stopped: a job that began ends by itself, and keeps its place until then.
         """
         if not self._room.acquire(blocking=False):
             raise Refusal(503, f"{self.limits.waiting} requests are waiting already; try again")
@@ -47,5 +47,5 @@ class Work:
             raise Refusal(504, f"took longer than {self.limits.seconds:g} s; ask for less at a time") from None
 
     def close(self) -> None:
-        """Take no more work, and drop what waits."""
+        """Take no more work, and drop the jobs that wait."""
         self._pool.shutdown(wait=False, cancel_futures=True)

@@ -109,7 +109,7 @@ def test_folds_give_the_loss_of_refitting(relation, loss):
     np.testing.assert_allclose(ranker.predict(X[:3]), again.predict(X[:3]), rtol=1e-10, atol=1e-12)
 
 
-def test_widths_and_prior_weights_are_chosen_with_it():
+def test_widths_and_prior_weights_are_chosen_with_alpha():
     graph = RelationGraph(X, labels("symmetric"))
     cv = SettingSplit(4, 3, random_state=0)
     gammas, taus = [0.05, 0.5], [0.0, 0.3, 1.0, 5.0]
@@ -136,7 +136,7 @@ def test_widths_and_prior_weights_are_chosen_with_it():
     np.testing.assert_allclose(ranker.predict(X[:3]), plain.fit(graph).predict(X[:3]), rtol=1e-9, atol=1e-12)
 
 
-def test_prior_weights_by_a_shortcut():
+def test_prior_weights_are_chosen_by_a_shortcut():
     Y = labels("symmetric", 12)
     params = {"relation": "symmetric", "kernel": "rbf", "gamma": 0.2, "prior": "similarity"}
     ranker = ConditionalRankerCV(ALPHAS, "leave-node-out", prior_weights=[0.0, 0.5, 2.0], **params).fit(X[:12], Y)
@@ -163,7 +163,7 @@ def test_probabilities_are_measured_from_their_middle(loss):
         assert found == pytest.approx(pooled(scale.to_dense(), F), abs=1e-9)
 
 
-def test_two_domains_and_incoming():
+def test_two_domains_and_incoming_edges_give_the_loss_of_refitting():
     Y = RNG.normal(size=(N, 10)) + X[:, :1]
     graph = RelationGraph(X, Y, objects=RNG.normal(size=(10, 3)))
     for rank_by in ("outgoing", "incoming"):
@@ -187,7 +187,7 @@ def test_two_domains_and_incoming():
     ("relation", "cv"),
     [("ordinary", "leave-query-out"), ("symmetric", "leave-node-out"), ("reciprocal", "leave-node-out")],
 )
-def test_default_does_not_give_a_row_away_by_its_column(relation, cv):
+def test_the_default_does_not_give_a_row_away_by_its_column(relation, cv):
     Y = labels(relation)
     by_default = ConditionalRankerCV(ALPHAS, relation=relation, kernel="rbf", gamma=0.2).fit(X, Y)
     asked = ConditionalRankerCV(ALPHAS, cv, relation=relation, kernel="rbf", gamma=0.2).fit(X, Y)
@@ -220,7 +220,7 @@ def test_truth_that_is_not_kept_counts_the_same(monkeypatch):
     )
 
 
-def test_median_of_the_folds():
+def test_the_median_of_the_folds_is_chosen():
     graph = RelationGraph(X, labels("symmetric"))
     alphas = np.logspace(-3, 3, 13)
     cv = SettingSplit(4, 4, random_state=3)
@@ -231,14 +231,14 @@ def test_median_of_the_folds():
     assert ranker.cv_losses_.shape == (13,)
 
 
-def test_half_of_the_groups_held_out():
+def test_half_of_the_groups_can_be_held_out():
     groups = np.repeat(np.arange(8), 3)
     cv = SettingShuffleSplit(4, 1, test_size=0.5, groups=groups, random_state=0)
     ranker = ConditionalRankerCV(ALPHAS, cv, kernel="rbf", gamma=0.2).fit(X, labels("ordinary"))
     assert ranker.fold_losses_.shape == (1, 3)
 
 
-def test_nested_with_cross_validation_outside():
+def test_a_search_can_be_nested_in_cross_validation():
     graph = RelationGraph(X, labels("symmetric"))
     groups = np.repeat(np.arange(8), 3)
     inner = ConditionalRankerCV(ALPHAS, SettingSplit(4, 2, groups=groups, random_state=0), relation="symmetric")
@@ -248,7 +248,7 @@ def test_nested_with_cross_validation_outside():
         assert 0 <= fitted.score(test) <= 1
 
 
-def test_folds_of_scikit_learn_and_numbers():
+def test_folds_may_be_those_of_scikit_learn_and_numbers():
     graph = RelationGraph(X, labels("ordinary"))
     folds = KFold(3, shuffle=True, random_state=0)
     by_index = ConditionalRankerCV(ALPHAS, list(folds.split(X))).fit(graph)
@@ -258,7 +258,7 @@ def test_folds_of_scikit_learn_and_numbers():
     assert ConditionalRankerCV(ALPHAS, 4, random_state=0).fit(graph).fold_losses_.shape == (4, 3)
 
 
-def test_logistic_loss_by_folds():
+def test_the_logistic_loss_is_searched_by_folds():
     train, test = make_rock_paper_scissors(10, n_players=30, n_games=300, random_state=0)
     ranker = ConditionalRankerCV([0.01, 0.1, 1.0], 3, random_state=0, relation="reciprocal", loss="logistic").fit(train)
     assert ranker.solver_ == "newton"
@@ -266,7 +266,7 @@ def test_logistic_loss_by_folds():
     np.testing.assert_array_equal(probability + probability.T, 1.0)
 
 
-def test_takes_the_parameters_of_the_plain_ranker():
+def test_a_search_takes_the_parameters_of_the_plain_ranker():
     own = set(ConditionalRankerCV().get_params())
     of_iterations = {"method", "validation_fraction", "n_iter_no_change", "warm_start"}  # early stopping, warm starts
     assert own - set(ConditionalRanker().get_params()) == {"alphas", "cv", "gammas", "prior_weights", "select"}
@@ -283,14 +283,14 @@ def test_ties_go_to_the_larger_alpha_and_ends_are_warned_of():
     assert ranker.alpha_ == 10.0
 
 
-def test_shares_node_data_and_predicts_after_cloning():
+def test_a_search_shares_node_data_and_predicts_after_cloning():
     graph = RelationGraph(X, labels("ordinary"))
     ranker = clone(ConditionalRankerCV(ALPHAS, 3, random_state=0)).fit(graph)
     assert ranker.fitted_.trained_on[0].base is graph.nodes.base
     assert [r.alpha_ for r in ranker.path([0.1, 1.0])] == [0.1, 1.0]
 
 
-def test_curve_is_drawn():
+def test_the_curve_of_losses_is_drawn():
     ranker = ConditionalRankerCV(ALPHAS, 3, random_state=0).fit(X, labels("ordinary"))
     display = LossCurveDisplay.from_estimator(ranker).plot(name="ordinary")
     np.testing.assert_array_equal(display.losses, ranker.cv_losses_)
@@ -343,7 +343,7 @@ def test_callbacks_see_every_fold_and_the_fit():
         ({"solver": "early_stopping"}, "early_stopping"),
     ],
 )
-def test_bad_parameters(params, message):
+def test_wrong_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
         ConditionalRankerCV(**params).fit(X, labels("ordinary"))
 
@@ -361,7 +361,7 @@ def test_an_incomplete_graph_has_folds_by_default(params, setting, rank_by):
 
 @ones_out
 @relations
-def test_a_node_whose_labels_are_all_zero(cv, relation):
+def test_a_node_may_have_labels_that_are_all_zero(cv, relation):
     Y = 50 * labels(relation, 8)
     Y[4] = 0
     if relation != "ordinary":
@@ -372,12 +372,12 @@ def test_a_node_whose_labels_are_all_zero(cv, relation):
         assert loss == pytest.approx(pooled(Y, scores), abs=1e-9)
 
 
-def test_edge_out_of_an_incomplete_graph_is_refused():
+def test_leaving_edges_out_of_an_incomplete_graph_is_refused():
     with pytest.raises(ValueError, match=r"use cv=SettingSplit\(setting=1\)"):
         ConditionalRankerCV(cv="leave-edge-out").fit(X, holes(labels("ordinary")))
 
 
-def test_nothing_to_rank_is_said():
+def test_a_search_with_nothing_to_rank_is_refused():
     with pytest.raises(ValueError, match="nothing to rank"):
         ConditionalRankerCV().fit(X, np.ones((N, N)))
 
