@@ -9,8 +9,7 @@ from benchmarks import data
 from benchmarks.complete import eigen_jobs
 from benchmarks.harness import Row, measure, suite
 from condrank import ConditionalRanker
-from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
-from condrank.fitting.plan import EIGH, SAMPLED_SPEED
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS, EIGH_FLOPS_PER_CUBED_NODE, SAMPLED_SPEED_PER_DENSE_SPEED
 from condrank.fitting.reading import read_settings
 from condrank.objective.losses import get_loss
 from condrank.problem.problem import Problem
@@ -20,9 +19,10 @@ from condrank.solvers.primal import PrimalSolver, PrimalSystem
 @suite("Dense or sampled products", plot="curves", axes=("share of pairs observed", "seconds a product of the system"))
 def products(quick: bool) -> list[Row]:
     """One product of the system of an incomplete graph, all n×n values formed (dense) or only those at the edges
-    (sampled), RBF kernel, ordinary ranking. The crossing is DENSE_FROM_SHARE_OF_PAIRS; the speed of the
-    sampled loops relative to a matrix product is SAMPLED_SPEED, and n³ operations of a matrix product that take as
-    long as an eigendecomposition are EIGH, both of solvers/plan.py. Floor of those three rows: the constant in use.
+    (sampled), RBF kernel, ordinary ranking. This suite sets three constants of condrank.base.measured, which are the
+    floors of their rows: DENSE_FROM_SHARE_OF_PAIRS, where the two cross; SAMPLED_SPEED_PER_DENSE_SPEED, the speed of
+    the sampled loops relative to a matrix product; and EIGH_FLOPS_PER_CUBED_NODE, the n³ operations of a matrix
+    product that take as long as an eigendecomposition.
     """
     sizes, densities = ((64,), (0.05, 0.2, 0.5)) if quick else ((1000, 2000), (0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
     rows, constants = [], []
@@ -57,8 +57,8 @@ def products(quick: bool) -> list[Row]:
         eigen = min(seconds for name, seconds in bare.items() if name != "product")
         constants += [
             crossing_row(np.array(densities), np.array(gaps), size),
-            Row("speed of sampled loops", size, float(np.median(speeds)), SAMPLED_SPEED, unit="share"),
-            Row("eigh in n³ operations of a product", size, 2 * eigen / bare["product"], EIGH, unit="×"),
+            Row("speed of sampled loops", size, float(np.median(speeds)), SAMPLED_SPEED_PER_DENSE_SPEED, unit="share"),
+            Row("eigh in n³ operations of a product", size, 2 * eigen / bare["product"], EIGH_FLOPS_PER_CUBED_NODE, unit="×"),
         ]
     return rows + constants
 

@@ -24,8 +24,11 @@ from condrank.solvers.krylov import METHODS
 from condrank.solvers.primal import PrimalSolver
 
 RANK_BY = ("outgoing", "incoming")
-#: Values of the parameter ``solver``.
-ASKED = ("auto", *dict.fromkeys(word for solver in SOLVERS.values() for word in solver.serves if word != "auto"))
+
+
+def solver_words() -> tuple[str, ...]:
+    """Values of the parameter ``solver``: "auto" first, then what the solvers answer to."""
+    return tuple(dict.fromkeys(["auto", *(word for solver in SOLVERS.values() for word in solver.serves)]))
 
 
 def stops_early(solver: str) -> bool:
@@ -42,7 +45,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
     choices = {
         "rank_by": RANK_BY,
         "prior": (None, "similarity"),
-        "solver": ASKED,
+        "solver": solver_words(),
         "pairwise_kernel": (None, *EDGE_KERNELS),
         "method": tuple(METHODS),
         "approximation": APPROXIMATIONS,
