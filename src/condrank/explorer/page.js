@@ -20,7 +20,7 @@
     const byName = new Map(queries.map((query, at) => [query[NAME], nodes[at]]));
     const most = queries.reduce((longest, query) => Math.max(longest, query[OBJECTS].length), 1);
     return {
-      hint: "Type a part of a name",
+      hint: "Part of a name",
       places: most,
       most,
       hasTruth: true,
@@ -70,7 +70,7 @@
     };
     const cell = (value) => (value === null ? "" : typeof value === "number" ? short(value) : String(value));
     return {
-      hint: "Type the first letters of a name",
+      hint: "First letters of a name",
       places: 20,
       most: undefined,
       hasTruth: false,
@@ -139,6 +139,7 @@
   const close = () => {
     searched += 1;
     list.hidden = true;
+    byId("count").textContent = "";
     active = -1;
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");
