@@ -58,7 +58,7 @@ def products(quick: bool) -> list[Row]:
         constants += [
             crossing_row(np.array(densities), np.array(gaps), size),
             Row("speed of sampled loops", size, float(np.median(speeds)), SAMPLED_SPEED_PER_DENSE_SPEED, unit="share"),
-            Row("eigh in n³ operations of a product", size, 2 * eigen / bare["product"], EIGH_FLOPS_PER_CUBED_NODE, unit="×"),
+            Row("eigh in n³ of a product", size, 2 * eigen / bare["product"], EIGH_FLOPS_PER_CUBED_NODE, unit="×"),
         ]
     return rows + constants
 
