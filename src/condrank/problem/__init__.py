@@ -1,1 +1,1 @@
-"""What is to be fitted: settings, sides and sizes of a problem, coordinates of its nodes."""
+"""The problem of a fit: its settings, its sizes, and the coordinates of its nodes."""

@@ -1,4 +1,4 @@
-"""Coordinates of nodes, of the kind that fits the kernel and the data best."""
+"""Coordinates of nodes, of the kind that costs least for the kernel and the data."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def fit_coordinates(
     approximation: Approximation | None = None,
     factors: Sequence[Any] = (),
 ) -> Coordinates:
-    """Explicit features where the kernel has fewer of them than there are nodes, the exact kernel otherwise.
+    """Fit coordinates of nodes: explicit features if the kernel has fewer of them than nodes, else the exact kernel.
 
-    An approximation takes the place of either where it has fewer coordinates. ``factors`` of the nodes are those
-    whose sums over the basis will be asked for: over explicit features they are made in the same pass.
+    An approximation replaces both if it has fewer coordinates. ``factors`` are factors of the nodes whose sums over the
+    basis will be needed; with explicit features these sums are made in the same pass.
     """
     refuse_kernel_values(kernel, nodes)
     if is_dask(nodes.base):
@@ -55,7 +55,7 @@ def fit_both(
     weights: tuple[np.ndarray | None, np.ndarray | None] = (None, None),
     factors: tuple[Sequence[Any], Sequence[Any]] = ((), ()),
 ) -> tuple[Coordinates, Coordinates]:
-    """Coordinates of the conditioning nodes and of the objects of a problem; the same object for a single domain."""
+    """Fit the coordinates of the conditioning nodes and of the objects; one instance for both in a single domain."""
     settings, (queries, objects, _) = problem.settings, problem.conditioned
     kernel, clip, approximation = settings.kernel, settings.clip, settings.approximation
     rows = fit_coordinates(kernel, queries, clip, weights[0], approximation, factors[0])
@@ -65,17 +65,17 @@ def fit_both(
 
 
 def kernel_values(problem: Problem) -> tuple[KernelValues, KernelValues]:
-    """Kernel values of the conditioning nodes and of the objects; the same object for a single domain."""
+    """Kernel values of the conditioning nodes and of the objects; one instance for both in a single domain."""
     kernel, (queries, objects, _) = problem.settings.kernel, problem.conditioned
     rows = KernelValues(kernel, queries)
     return rows, rows if objects is queries else KernelValues(kernel, objects)
 
 
 def degree_weights(observed: Observations, one_domain: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Node weights, proportional to their observed degrees, of the conditioning nodes and of the objects.
+    """Node weights ω of the conditioning nodes and of the objects, proportional to their observed degrees.
 
-    The preconditioner takes every pair as observed with weight ρ ω_v ω_v'. Where degrees are uneven this halves the
-    iterations (docs/decisions.md) at no cost; where they are even, None leaves the coordinates as they are.
+    The preconditioner treats every pair as observed with weight ρ ω_v ω_v'. If degrees are uneven, this halves the
+    iterations (docs/decisions.md) at no cost. If they are even, None leaves the coordinates unchanged.
     """
     degrees = [degree.astype(np.float64) for degree in observed.degrees()]
     if one_domain:

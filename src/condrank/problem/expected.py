@@ -1,7 +1,7 @@
-"""Iterations to expect of each solver, from eigenvalues of the node kernels: exact ones, or a guess from a sample.
+"""Expected iterations of each solver, from eigenvalues of the node kernels: exact, or estimated from a sample.
 
-The observed pairs are taken as a random sample of all. That settles the condition of the three iterations up to a
-factor of about two: plain and preconditioned conjugate gradients over the edges, and those on W.
+The observed pairs are treated as a random sample of all pairs. That gives the condition number of three iterations up
+to a factor of about two: plain and preconditioned conjugate gradients over the edges, and conjugate gradients on W.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import numpy as np
 from condrank.base.measured import PRIMAL_ITERATIONS_CONDITION_POWER, PRIMAL_ITERATIONS_FACTOR
 from condrank.objective.relations import Relation
 
-# Eigenvalues kept apart, and groups of the others: all products of two are formed.
+# Number of eigenvalues kept one by one, and of groups of the rest. All products of two are formed, so both are small.
 APART, POOLED = 24, 40
 
 
 class Strengths(NamedTuple):
-    """Eigenvalues of the edge kernel over all n m pairs, descending, each as often as ``counts`` says.
+    """Eigenvalues of the edge kernel over all n m pairs, descending, each repeated ``counts`` times.
 
-    ``square`` is their sum of squares and ``trace`` their sum; ``missed`` bounds those that cannot be taken out.
+    ``trace`` is their sum and ``square`` their sum of squares. ``missed`` bounds those that the preconditioner
+    cannot remove.
     """
 
     values: np.ndarray
@@ -32,7 +33,7 @@ class Strengths(NamedTuple):
 
 
 def edge_strengths(relation: Relation, sigma: np.ndarray, tau: np.ndarray, k: tuple[int, int]) -> Strengths:
-    """Products of two eigenvalues; ``k`` eigenvectors of either side can be computed."""
+    """All products of an eigenvalue of each side; ``k`` says how many eigenvectors of each side can be computed."""
     left, left_counts = _pooled(sigma)
     right, right_counts = _pooled(tau)
     values = np.multiply.outer(left, right).ravel()
@@ -47,7 +48,7 @@ def edge_strengths(relation: Relation, sigma: np.ndarray, tau: np.ndarray, k: tu
 
 
 def _pooled(sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and how often each: the largest one by one, the others as means of ever longer runs."""
+    """Eigenvalues and their counts: the largest one by one, the others as means of groups of growing length."""
     if len(sigma) <= APART + POOLED:
         return sigma, np.ones(len(sigma))
     bounds = np.unique(np.geomspace(APART, len(sigma), POOLED + 1).round().astype(int))
@@ -65,20 +66,20 @@ def dual_steps(
     ranks: tuple[int, ...] = (0,),
     diagonal: float | None = None,
 ) -> np.ndarray:
-    """Iterations over the edges with the strongest t features taken out, for each t of ``ranks``.
+    """Iterations over the edges with the strongest t features removed by the preconditioner, for each t of ``ranks``.
 
-    What l features leave of K̄ has mean eigenvalue τ_l (its diagonal) and spreads as a sample covariance does, over
+    The rest of K̄ after l features has mean eigenvalue τ_l (its diagonal). Like a sample covariance it spreads over
     τ_l (1 ± √y_l)², y_l = n_pairs mean square entry / τ_l². The iteration spends one step on each of l - t strong
-    directions and ½ √κ_l log(2/tol) on the rest, for the best l. ``diagonal`` is that of K̄ if it is known exactly.
+    directions and ½ √κ_l log(2/tol) on the rest, for the best l. ``diagonal`` is the diagonal of K̄ if it is known.
     """
     s, counts = np.append(0.0, strengths.values), np.append(0.0, strengths.counts)
     taken = np.cumsum(counts)
     diagonal = strengths.trace / size if diagonal is None else diagonal
     tail = (diagonal - np.cumsum(s * counts) / size).clip(0)
     spread = np.sqrt(n_pairs * (strengths.square - np.cumsum(s**2 * counts)).clip(0)) / size
-    # Products with an eigenvector that was not computed are never taken out: the strongest bounds all that follow.
+    # Products with an eigenvector that was not computed are never removed: the strongest of them bounds the rest.
     following = np.maximum(np.append(s[1:], s[-1]), strengths.missed) * n_pairs / size
-    # Two bounds of the largest: by the spread, and by the strongest product left (safe where tail is mere rounding).
+    # Two bounds of the largest: from the spread, and from the strongest product left (safe if tail is only rounding).
     safe = np.maximum(tail, 1e-30)
     upper = np.minimum((np.sqrt(safe) + spread / np.sqrt(safe)) ** 2, (np.sqrt(safe) + np.sqrt(following)) ** 2)
     upper = np.maximum(upper, tail + following)
@@ -88,7 +89,7 @@ def dual_steps(
 
 
 def moment_steps(diagonal: float, square: float, n_pairs: int, size: int, alpha: float, tol: float) -> float:
-    """`dual_steps` of plain iterations with nothing known but the mean and the mean square of the eigenvalues."""
+    """`dual_steps` without a preconditioner, from only the mean and the mean square of the eigenvalues."""
     root, spread = np.sqrt(max(diagonal, 1e-30)), np.sqrt(n_pairs * square) / size
     upper, lower = (root + spread / root) ** 2, max(0.0, root - spread / root) ** 2
     return 0.5 * float(np.sqrt((alpha + upper) / (alpha + lower))) * float(np.log(2 / tol))
@@ -98,8 +99,8 @@ def primal_steps(strengths: Strengths, n_pairs: int, size: int, alpha: float, to
     """Iterations on W, preconditioned by the closed form of the complete graph.
 
     With s = σσ'/(σσ' + λ/ρ), ρ = n_pairs/size, the preconditioned system is √s (UᵀMU/ρ) √s + 1 - s for the mask M. In
-    l directions U the sampled part spreads over (1 ± √y)², y = (1 - ρ) l/n_pairs. Its largest eigenvalue follows from
-    l = Σ s; the smallest is the better, over all l, of that of the l strongest directions and 1 - s of the rest.
+    l directions U the sampled part spreads over (1 ± √y)², y = (1 - ρ) l/n_pairs. The largest eigenvalue follows from
+    l = Σ s. The smallest is the minimum of that of the l strongest directions and 1 - s of the rest, for the best l.
     """
     density = n_pairs / size
     s = strengths.values / (strengths.values + alpha / density)
@@ -115,7 +116,10 @@ def primal_steps(strengths: Strengths, n_pairs: int, size: int, alpha: float, to
 
 @dataclass(frozen=True)
 class Expected:
-    """Iterations on W, and over the edges with each number of features in the preconditioner (0: none)."""
+    """Expected iterations on W (``primal``), and over the edges (``dual``) for each number of preconditioner features.
+
+    The numbers of features are in ``ranks``; 0 means no preconditioner.
+    """
 
     primal: float
     ranks: tuple[int, ...]
@@ -123,7 +127,7 @@ class Expected:
 
     @classmethod
     def by_sizes(cls, n_pairs: int, size: int, alpha: float) -> Expected:
-        """Without a look at the kernel: as measured with RBF kernels of medium width."""
+        """From sizes alone, without computing kernel values: as measured with RBF kernels of medium width."""
         alpha = max(alpha, 1e-12)
         primal = min(max(6 / (n_pairs / size * alpha) ** 0.5, 8.0), 1000.0)
         return cls(primal, (0,), np.array([min(max(0.4 * (n_pairs / alpha) ** 0.5, 10.0), 4000.0)]))

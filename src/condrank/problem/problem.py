@@ -1,4 +1,4 @@
-"""What is to be fitted: a graph seen from its conditioning nodes, the settings, and what can be known beforehand."""
+"""A problem: a graph seen from its conditioning nodes, the settings, and what is known before the fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from condrank.problem.sizes import Sizes
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph and the settings of a fit to it. Everything else is derived, and computed when it is first asked for.
+    """A graph and the settings of a fit to it. Everything else is derived from them, when it is first needed.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Problem:
     settings : Settings
         Checked parameters.
     held_out : float
-        Share of the conditioning nodes that will be held out before the fit; 0 where that has been done.
+        Share of the conditioning nodes that will be held out before the fit; 0 if that is done already.
     itemsize : int, optional
-        Bytes of a number, to estimate the memory of another precision than that of the data.
+        Bytes of a number, to estimate the memory of a precision other than the data's.
     """
 
     graph: RelationGraph
@@ -50,7 +50,7 @@ class Problem:
 
     @cached_property
     def conditioned(self) -> Conditioned:
-        """Conditioning nodes, objects and relation: the one place where ``rank_by`` is resolved for a fit."""
+        """Conditioning nodes, objects and relation. ``rank_by`` is resolved here, and nowhere else in a fit."""
         return self.graph.conditioned(self.settings.rank_by)
 
     @property
@@ -60,7 +60,7 @@ class Problem:
 
     @property
     def objects(self) -> Nodes:
-        """The objects; the same as the conditioning nodes in a single domain."""
+        """The objects; in a single domain, the conditioning nodes themselves."""
         return self.conditioned.objects
 
     @property
@@ -80,12 +80,12 @@ class Problem:
 
     @property
     def n_blocks(self) -> int:
-        """Blocks of weights: one, and one for each compared feature."""
+        """Number of weight matrices: W, and one for each compared feature."""
         return 1 + len(self.settings.compared)
 
     @cached_property
     def relative_alpha(self) -> float:
-        """λ for edges of weight one; the logistic loss weighs them by at most ¼."""
+        """λ relative to edges of weight one; the logistic loss weights edges by at most ¼."""
         alpha = self.settings.alpha * (1 if self.settings.loss.is_quadratic else 4)
         if isinstance(self.observed, Edges) and self.observed.n_pairs:
             alpha /= float(np.mean(self.observed.weights))
@@ -93,13 +93,13 @@ class Problem:
 
     @cached_property
     def samples(self) -> tuple[KernelSample, KernelSample]:
-        """The kernel of some conditioning nodes and of some objects: the one look at the kernel before a fit."""
+        """The kernel of a few conditioning nodes and objects: the only kernel values computed before a fit."""
         rows = KernelSample(self.settings.kernel, self.queries)
         return rows, rows if self.objects is self.queries else KernelSample(self.settings.kernel, self.objects)
 
     @cached_property
     def sizes(self) -> Sizes:
-        """Sides, pairs and precision. Looks at a sample of the kernel from a thousand nodes on."""
+        """Sides, pairs and precision. From a thousand nodes on, a sample of the kernel is computed for this."""
         graph = self.graph
         size = self.itemsize or graph.nodes.dtype.itemsize
         n_factors = self.observed.S.shape[0] if isinstance(self.observed, Factored) else 0
@@ -117,18 +117,18 @@ class Problem:
 
     @property
     def can_be_sampled(self) -> bool:
-        """There are enough nodes for a sample of their kernel to say something of the rest."""
+        """There are enough nodes for a sample of their kernel to represent the rest."""
         return min(self.sizes.shape) >= SAMPLE_LEAST_NODES and not self.graph.nodes.is_raw
 
     @cached_property
     def expected_by_sizes(self) -> Expected:
-        """Iterations to expect without a look at the kernel."""
+        """Expected iterations, from sizes alone."""
         n, m = self.sizes.shape
         return Expected.by_sizes(self.sizes.n_pairs, n * m, self.relative_alpha)
 
     @cached_property
     def expected_by_sample(self) -> Expected:
-        """Iterations to expect from the eigenvalues of a sample of the nodes."""
+        """Expected iterations, from the kernel eigenvalues of a sample of the nodes."""
         (n, m), n_pairs = self.sizes.shape, self.sizes.n_pairs
         sigma, tau = (sample.spectrum() for sample in self.samples)
         strengths = edge_strengths(self.settings.relation, sigma, tau, (n_eigenvectors(n), n_eigenvectors(m)))
@@ -138,5 +138,5 @@ class Problem:
 
 
 def n_eigenvectors(n: int) -> int:
-    """How many eigenvectors of a kernel of n nodes the features of the dual's preconditioner are made of."""
+    """Number of eigenvectors of a kernel of n nodes that the features of the dual preconditioner are made of."""
     return min(n, max(EIGENVECTORS_LEAST, min(EIGENVECTORS_MOST, int(EIGENVECTORS_SHARE_OF_NODES * n))))

@@ -39,7 +39,7 @@ class Settings:
             "kernel": _fields(self.kernel),
         }
         if self.approximation is not None:
-            # What was drawn is in the arrays; the seed of a random_state that is None means nothing later.
+            # The drawn landmarks or frequencies are in the arrays. A seed drawn for random_state=None is useless later.
             compared = [field.name for field in fields(self.approximation) if field.compare]
             values["approximation"] = {name: getattr(self.approximation, name) for name in compared}
         return plain("settings", values)

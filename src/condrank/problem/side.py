@@ -1,4 +1,4 @@
-"""The coordinates of one side of a problem: how many, what they cost to make, and the bytes that this takes."""
+"""The coordinates of one side of a problem: how many there are, and the flops and bytes that they take."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ from condrank.problem.settings import Settings
 
 @dataclass(frozen=True)
 class Side:
-    """The coordinates of n nodes.
+    """Sizes and costs of the coordinates of n nodes.
 
     Attributes
     ----------
     n, r : int
-        Number of nodes, and of coordinates as far as a sample shows.
+        Number of nodes, and number of coordinates as estimated from a sample.
     most : int
         Upper bound of the number of coordinates.
     flops : float
-        Of making the coordinates.
+        Floating-point operations to compute the coordinates.
     described : str
-        The kind of coordinates, for people.
+        The kind of coordinates, for messages.
     peak, kept : int
-        Bytes at the peak of making the map from nodes to coordinates, and of the map.
+        Bytes of the map from nodes to coordinates: at the peak while it is fitted, and afterwards.
     block : int
-        Bytes of features that a pass over the nodes holds; 0 where they are there as they are.
+        Bytes of features that a pass over the nodes holds at a time; 0 if the data are used in place.
     exact : bool
         The coordinates are those of a kernel matrix.
     sparse : bool
-        Features that stay sparse.
+        The features stay sparse.
     largest : float
-        Largest eigenvalue of the kernel, approximately; 0 where no sample was looked at.
+        Largest eigenvalue of the kernel, approximately; 0 without a sample.
     """
 
     n: int
@@ -71,7 +71,7 @@ class Side:
         size: int = 8,
         n: int | None = None,
     ) -> Side:
-        """The coordinates of n of some nodes (all by default).
+        """The coordinates of n of the given nodes (all by default).
 
         Parameters
         ----------
@@ -80,13 +80,13 @@ class Side:
         settings : Settings
             Kernel and approximation.
         sample : KernelSample or None
-            The kernel of some of the nodes, where it was looked at.
+            The kernel of some of the nodes, if it was computed.
         n_factors : int
             Number of factors of a factored relation.
         size : int
             Bytes of a number.
         n : int, optional
-            Number of nodes that are left when some are held out.
+            Number of nodes that are left after some are held out.
         """
         kernel, approximation = settings.kernel, settings.approximation
         n, d = len(nodes) if n is None else n, nodes.base.shape[1]
@@ -109,7 +109,7 @@ class Side:
 
 
 def product_features(kernel: NodeKernel, d: int) -> int:
-    """Most coordinates that a kernel of d features can have."""
+    """The largest number of coordinates that a kernel on d features can have."""
     if kernel.name in ("linear", "cosine"):
         return d + kernel.constant
     if kernel.name == "poly" and float(kernel.degree).is_integer() and 0 <= kernel.degree <= 6:
@@ -119,16 +119,16 @@ def product_features(kernel: NodeKernel, d: int) -> int:
 
 def _exact_bytes(kernel: NodeKernel, n: int, size: int) -> int:
     """Bytes at the peak of an eigendecomposition of the kernel of n nodes."""
-    # Divide and conquer has a workspace of two more arrays, the driver of larger matrices one of one; NumPy's LAPACK,
-    # for small matrices, is given a copy and copies its result.
+    # Divide and conquer needs a workspace of two more arrays, the driver for larger matrices a workspace of one.
+    # NumPy's LAPACK, used for small matrices, gets a copy and copies its result.
     arrays = 5 if n <= NUMPY_EIGH_MOST_NODES else 3 if n <= DIVIDE_AND_CONQUER_MOST_NODES else 2
-    # Distances in double precision and, on their way into the kernel, in single.
+    # Distances in double precision, and their copy in single precision before it becomes the kernel.
     distances = 12 * min(n**2, DISTANCE_UPCAST_ENTRIES) if size == 4 and kernel.name == "rbf" else 0
     return max(size * n**2 * arrays, size * n**2 + distances)
 
 
 def _explicit_bytes(kernel: NodeKernel, nodes: Nodes, n: int, n_factors: int, size: int) -> tuple[int, int, int]:
-    """Peak, kept and block of explicit features."""
+    """Bytes of explicit features: `Side.peak`, `Side.kept` and `Side.block`."""
     d = nodes.base.shape[1]
     p = d + kernel.constant
     if sparse.issparse(nodes.base):
@@ -142,7 +142,7 @@ def _explicit_bytes(kernel: NodeKernel, nodes: Nodes, n: int, n_factors: int, si
         copies = (kernel.name == "cosine") + (kernel.weights is not None) + kernel.constant
         part = size * p * min(n, max(DENSE_BLOCK // p, 2 * p))
         block = min(copies, 2) * part
-        # Features shifted to their mean, and p×p: scatter, products and the outer product of sums.
+        # Features minus their mean, and three p×p arrays: scatter, products and the outer product of sums.
         adding = part + max(block, min(copies, 1) * part + 8 * 3 * p**2)
     adding += 8 * n_factors * p
     return int(max(adding, 8 * 4 * p**2)), 16 * p**2, int(block)
@@ -160,7 +160,10 @@ def _approximate_flops(approximation: Approximation, kernel: NodeKernel, n: int,
 def _approximate_bytes(
     approximation: Approximation, kernel: NodeKernel, n: int, d: int, m: int, size: int
 ) -> tuple[int, int, int]:
-    """Peak, kept and block: kernel values or angles of a block of nodes, features, and these shifted."""
+    """Bytes of approximate coordinates: `Side.peak`, `Side.kept` and `Side.block`.
+
+    A block of nodes holds kernel values or angles, features, and features minus their mean.
+    """
     r = m + kernel.constant
     rows = min(n, max(DENSE_BLOCK // r, 2 * r))
     part, kept, choosing = size * rows * r, 8 * m * d, 0

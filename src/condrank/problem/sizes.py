@@ -1,4 +1,4 @@
-"""The one description of a problem's sizes: sides, pairs and precision, from which every cost is estimated."""
+"""The sizes of a problem: sides, pairs and precision. Every cost is estimated from them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ SINGLE_EPS = 2.0**-23
 
 
 def single_precision_pays(alpha: float, largest: float) -> bool:
-    """Whether single precision can tell λ apart from zero, beside a largest eigenvalue."""
+    """Whether λ is still visible in single precision beside the largest eigenvalue."""
     return alpha > DROWNED_ALPHA_EPS * SINGLE_EPS * largest
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the costs of a fit depend on.
+    """The sizes that the costs of a fit depend on.
 
     Attributes
     ----------
     rows, cols : Side
-        Coordinates of the conditioning nodes and of the objects; the same object for a single domain.
+        Coordinates of the conditioning nodes and of the objects; one instance for both in a single domain.
     n_pairs : int
-        Distinct observed pairs, of those that are not held out.
+        Number of distinct observed pairs that are not held out.
     itemsize : int
         Bytes of a number.
     held_out : float
-        Share of the conditioning nodes that is held out of the graph.
+        Share of the conditioning nodes that are held out of the graph.
     """
 
     rows: Side
@@ -39,7 +39,7 @@ class Sizes:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """n conditioning nodes and m objects."""
+        """Numbers n of conditioning nodes and m of objects."""
         return self.rows.n, self.cols.n
 
     @property
@@ -54,12 +54,12 @@ class Sizes:
 
     @property
     def exact(self) -> bool:
-        """The conditioning nodes' coordinates are those of a kernel matrix."""
+        """The coordinates of the conditioning nodes are those of a kernel matrix."""
         return self.rows.exact
 
     @property
     def flops(self) -> float:
-        """Of making the coordinates."""
+        """Floating-point operations to compute the coordinates."""
         return sum(side.flops for side in self.both)
 
     @property
@@ -69,17 +69,17 @@ class Sizes:
 
     @property
     def described(self) -> str:
-        """The kinds of coordinates, for people."""
+        """The kinds of coordinates, for messages."""
         return " and ".join(dict.fromkeys(side.described for side in self.both))
 
     @property
     def square(self) -> int:
-        """Entries of W, as far as a sample shows."""
+        """Number of entries of W, as estimated from a sample."""
         return self.rows.r * self.cols.r
 
     @property
     def kept(self) -> int:
-        """Bytes of the coordinate maps after they are fitted."""
+        """Bytes of the fitted coordinate maps."""
         return sum(side.kept for side in self.both)
 
     @property
@@ -89,11 +89,11 @@ class Sizes:
 
     @property
     def training(self) -> int:
-        """Entries of Z and Z'."""
+        """Number of entries of the training coordinates Z and Z'."""
         return sum(side.n * side.r for side in self.both)
 
     def in_single_precision(self, alpha: float) -> bool:
-        """Whether iterations run in single precision: λ is not lost beside the largest eigenvalue."""
+        """Whether iterations run in single precision, because λ is visible beside the largest eigenvalue."""
         n, m = self.shape
         largest = self.rows.largest * self.cols.largest * self.n_pairs / (n * m)
         return self.itemsize == 8 and single_precision_pays(alpha, largest)
