@@ -1,26 +1,61 @@
-"""Constants that were measured, each with its unit in its name and the benchmark that sets it.
+"""Constants that were measured, each with its unit in its name and the benchmark suite that sets it in a comment.
 
-"Flops" are floating-point operations of a dense matrix product in double precision: whatever is slower counts as more
-of them. ``python -m benchmarks SUITE`` measures again; docs/decisions.md says what was found. Nothing here changes a
-result, only which way is taken to it and how its cost is estimated.
+"Flops" are floating-point operations of a dense matrix product in double precision. Slower operations count as more
+of them. ``python -m benchmarks SUITE`` measures again; docs/decisions.md says what was found. A constant here changes
+the speed or the memory of a computation and the estimate of its cost. Only those under "Approximations" also change a
+result.
 """
 
 from __future__ import annotations
 
-# Eigendecomposition of an n×n matrix: so many n³, and so many n², which count for hundreds of nodes (suite eigh).
+# Blocks
+
+# Entries of a block of rows: 32 MiB in double precision (suite memory).
+BLOCK_ENTRIES = 1 << 22
+# Entries of a block whose temporary arrays should stay in the processor's cache: 1 MiB in double precision (suite fit).
+CACHED_ENTRIES = 1 << 17
+# Rows of a square that is read in one order and written in another, and should stay in the cache (suite fit).
+CACHED_SQUARE_ROWS = 256
+# Entries of a block of dense node features: 2 MiB in single precision stay in the cache (suite million).
+DENSE_FEATURES_BLOCK_ENTRIES = 1 << 19
+# Rows of a block of sparse node features (suite classes).
+SPARSE_FEATURES_BLOCK_ROWS = 1 << 16
+# Most entries of node features that are copied at a time: 64 MiB in double precision (suite search_memory).
+COPIED_FEATURES_ENTRIES = 1 << 23
+# Rows of the squares from which the diagonal of a kernel matrix is read (suite approximate).
+DIAGONAL_SQUARE_ROWS = 32
+
+# Node kernels
+
+# Eigendecomposition of an n×n matrix: flops per n³, and per n², which matter for hundreds of nodes (suite eigh).
 EIGH_FLOPS_PER_CUBED_NODE = 13.0
 EIGH_FLOPS_PER_SQUARED_NODE = 5000.0
-# Up to this size NumPy's LAPACK is faster, as SciPy's threads wait for those of NumPy's products (suite eigh).
+# Up to this size NumPy's LAPACK is faster, because SciPy's threads wait for those of NumPy's products (suite eigh).
 NUMPY_EIGH_MOST_NODES = 1000
-# Beyond this size the driver with the smaller workspace is taken (suite eigh, memory).
+# Above this size the driver with the smaller workspace is used (suites eigh and memory).
 DIVIDE_AND_CONQUER_MOST_NODES = 32_000
-# A kernel value or a cosine, beside the products (suite approximate).
+# A kernel value or a cosine, in addition to the products (suite approximate).
 KERNEL_VALUE_FLOPS = 40.0
+# Most numbers in double precision that scikit-learn's distances hold in addition to those in single precision (suite
+# memory).
+DISTANCE_UPCAST_ENTRIES = 10 * 2**17
 
-# Sampled products: multiplications of one in multiplications of a dense product, by backend (suite products).
+# Sample of the node kernel, from which a plan estimates the eigenvalues
+
+# A sample must be cheap compared with the fit: it is taken from this many nodes and flops on (suite grid).
+SAMPLE_LEAST_NODES = 200
+SAMPLE_LEAST_FLOPS = 5e8
+# From this many nodes on the sample also estimates how many eigenvalues are rounding noise (suite memory).
+SAMPLE_FOR_MEMORY_LEAST_NODES = 1000
+# Nodes of the sample: a share of all nodes, and the least and the most (suite grid).
+SAMPLED_NODES_SHARE, SAMPLED_NODES_LEAST, SAMPLED_NODES_MOST = 0.25, 64, 300
+
+# Sampled products
+
+# Multiplications of a dense product that take as long as one of a sampled product, by backend (suite products).
 AT_EDGES_FLOPS_PER_MULTIPLICATION = {"numba": 14, "numpy": 50}
 TIMES_FLOPS_PER_MULTIPLICATION = {"numba": 16, "numpy": 25}
-# An entry of the product between the two, which is transposed for the second (suite products).
+# An entry of the result of the first product, which is transposed for the second (suite products).
 TRANSPOSED_FLOPS_PER_ENTRY = 130
 # Time of a dense product in single precision, as a share of double (suite products).
 SINGLE_TIME_PER_DOUBLE_TIME = 0.6
@@ -28,78 +63,126 @@ SINGLE_TIME_PER_DOUBLE_TIME = 0.6
 SAMPLED_SPEED_PER_DENSE_SPEED = 1 / 20
 # Share of observed pairs from which on dense products are faster in an iteration on W (suite products).
 DENSE_FROM_SHARE_OF_PAIRS = 0.065
-# Below so many multiplications importing numba costs more than its loops save; below the second, threads do
-# (suite products).
+# With fewer multiplications, importing numba takes longer than its loops save, and starting threads does (suite
+# products).
 NUMBA_LEAST_MULTIPLICATIONS = 1 << 24
 THREADS_LEAST_MULTIPLICATIONS = 1 << 23
 # Entries that the NumPy loops gather at a time: 512 KiB in double precision stay in the cache (suite products).
 GATHERED_ENTRIES = 1 << 16
-# Nodes without an edge are left out of the kernel matrices when they are more than this share (suite grid).
+# Nodes without an edge are left out of the kernel matrices if they are more than this share of all (suite grid).
 IDLE_NODES_SHARE = 0.1
+
+# Iterations
 
 # An iteration on W: elementwise work for each weight, and a fixed part (suite grid).
 ITERATION_FLOPS_PER_WEIGHT = 900.0
 ITERATION_FLOPS = 5e7
 # Time of an iteration in single precision, refined to double, as a share of double (suite grid).
 REFINED_TIME_PER_DOUBLE_TIME = 0.7
-# Newton's method: inner iterations in those of one least squares, and steps (suite logistic).
+# Newton's method: its inner iterations per iteration of one least-squares solve, and its steps (suite logistic).
 NEWTON_ITERATIONS_PER_ITERATION = 1.5
 NEWTON_STEPS = 6
-# Its preconditioner over the edges is built so many times, whenever weights differ by more than this share
-# (suite logistic).
+# Its preconditioner over the edges is built this many times, whenever weights differ by more than this share (suite
+# logistic).
 NEWTON_PRECONDITIONER_BUILDS = 4
 NEWTON_STALE_WEIGHTS_SHARE = 0.1
 # Conjugate gradients on a cluster, where nothing is known of the graph (suite distributed).
 DISTRIBUTED_ITERATIONS = 30.0
+# Iterations on W are about this factor times ½ log(2/tol) κ^(power/2) (suite iterations).
+PRIMAL_ITERATIONS_FACTOR, PRIMAL_ITERATIONS_CONDITION_POWER = 0.7, 1.25
+# Degrees count as uneven from this coefficient of variation on. No node weighs less than this share of the mean (suite
+# iterations).
+UNEVEN_DEGREES_VARIATION = 0.3
+LEAST_NODE_WEIGHT_SHARE = 0.1
+# Single precision (suite iterations): the relative residual of a round; the share of the last residual above which a
+# round was lost; iterations after which a round is checked; and the λ, in rounding errors of the largest eigenvalue,
+# below which λ is lost in rounding.
+ROUND_RELATIVE_RESIDUAL = 1e-6
+LOST_ROUND_RESIDUAL_SHARE = 0.1
+ROUND_MOST_ITERATIONS = 300
+DROWNED_ALPHA_EPS = 2
+# Up to this number of edges one factorisation of all of them takes at most a few seconds (suite peers).
+EXPLICIT_QUICK_EDGES = 3000
+# Up to this size a Cholesky factor costs less than the calls of an iteration (suite path).
+CHOLESKY_MOST_ROWS = 400
 
-# Looking at a sample of the kernel has to be cheap beside the fit (suite grid).
-SAMPLE_LEAST_NODES = 200
-SAMPLE_LEAST_FLOPS = 5e8
-# From so many nodes on the sample also estimates how many eigenvalues are rounding noise (suite memory).
-SAMPLE_FOR_MEMORY_LEAST_NODES = 1000
+# The dual's preconditioner
 
-# The dual's preconditioner, per unit: product with the inverse factor, orthogonalisation, an entry of its
-# features, and the
-# fixed part of a step (suite grid).
+# Flops per entry of the product with the inverse factor and of the orthogonalisation, per entry of its features, and
+# the fixed part of a step (suite grid).
 PRECONDITIONER_SOLVE_FLOPS_PER_ENTRY = 15
 PRECONDITIONER_QR_FLOPS_PER_ENTRY = 10
 PRECONDITIONER_BUILD_FLOPS_PER_FEATURE = 250
 STEP_FLOPS = 1.5e7
-# Numbers of its features that are tried; fewer than the last number take no memory worth counting (suite grid,
-# memory).
+# Numbers of features that are tried. Up to the last number they take no memory worth counting (suites grid and memory).
 PRECONDITIONER_RANKS = (64, 128, 256, 512, 1024, 2048)
 PRECONDITIONER_FREE_FEATURES = 256
-# It is considered from so many edges on, and taken where it promises this share of the plain cost (suite grid).
+# It is considered from this many edges on, and used if it promises at most this share of the plain cost (suite grid).
 PRECONDITIONER_LEAST_EDGES = 500
 PRECONDITIONER_COST_SHARE = 0.7
-# Eigenvectors of the first look, and by how much a plain solve has to exceed the cost of the full look (suite grid).
+# Eigenvectors of the first look, and how many times the cost of the full look a plain solve has to cost (suite grid).
 FIRST_LOOK_EIGENVECTORS = 8
 LOOK_LEAST_COST_RATIO = 10
-# Fewest and most eigenvectors of a node kernel, and the most as a share of its nodes (suite grid).
+# Least and most eigenvectors of a node kernel, and the most as a share of its nodes (suite grid).
 EIGENVECTORS_LEAST, EIGENVECTORS_MOST, EIGENVECTORS_SHARE_OF_NODES = 8, 600, 0.2
 # Entries of its features held at a time: 8 MiB in double precision (suite memory).
 FEATURE_BLOCK_ENTRIES = 1 << 20
 # Rounding errors of its Gram matrix, in units of the largest entry and the machine's precision (suite grid).
 GRAM_ROUNDING_EPS = 4
 
-# Iterations on W are about this factor times ½ log(2/tol) κ^(power/2) (suite iterations).
-PRIMAL_ITERATIONS_FACTOR, PRIMAL_ITERATIONS_CONDITION_POWER = 0.7, 1.25
-# Degrees count as uneven from this coefficient of variation on; no node weighs less than this share of the mean
-# (suite iterations).
-UNEVEN_DEGREES_VARIATION = 0.3
-LEAST_NODE_WEIGHT_SHARE = 0.1
+# Clusters
 
-# Single precision: relative residual of a round, the share of the last residual above which a round was lost,
-# iterations after
-# which a round is looked at, and λ in rounding errors of the largest eigenvalue below which it drowns (suite
-# iterations).
-ROUND_RELATIVE_RESIDUAL = 1e-6
-LOST_ROUND_RESIDUAL_SHARE = 0.1
-ROUND_MOST_ITERATIONS = 300
-DROWNED_ALPHA_EPS = 2
-# Edges up to which one factorisation of all of them takes a few seconds at most (suite peers).
-EXPLICIT_QUICK_EDGES = 3000
-# Up to this size a Cholesky factor costs less than the calls of an iteration (suite path).
-CHOLESKY_MOST_ROWS = 400
-# Most numbers in double precision that scikit-learn's distances hold beside those in single precision (suite memory).
-DISTANCE_UPCAST_ENTRIES = 10 * 2**17
+# Partitions of the edges (suite distributed): at least this many per thread, so that all threads end at about the same
+# time; at most about this many edges in one; and the most of all, as every part of an edge list may have edges for
+# every partition.
+PARTITIONS_LEAST_PER_THREAD = 4
+PARTITION_MOST_EDGES = 1 << 20
+PARTITIONS_MOST = 1024
+# Runs of nodes whose edges are counted together to place the bounds of partitions (suite distributed).
+COUNTED_RUNS = 4096
+# Results that one task adds up on the way from many blocks to one sum (suite distributed).
+JOINED_RESULTS_PER_TASK = 8
+# Up to this many nodes per edge, marking the nodes that occur is faster than sorting them (suite distributed).
+MARKED_MOST_NODES_PER_EDGE = 16
+
+# Metrics
+
+# With fewer entries, importing numba takes longer than the NumPy loops (suite metrics).
+METRICS_NUMBA_LEAST_ENTRIES = 1 << 20
+# With at most this many levels of relevance, one pass per level is faster than sorting the relevances (suite metrics).
+COUNTED_LEVELS_MOST = 8
+# Parts of a permutation up to this width are counted pair by pair, which is fast with SIMD instructions (suite
+# metrics).
+PAIRWISE_COUNT_MOST_WIDTH = 32
+# Runs of ties up to this length are sorted by insertion (suite metrics).
+INSERTION_SORT_MOST_TIES = 48
+
+# Index
+
+# Objects of a block: with 128 numbers each, 1 MiB in single precision (suite top).
+INDEX_BLOCK_OBJECTS = 1 << 11
+# Least scores of a block for few conditioning nodes, and most scores of any block (suite top).
+INDEX_BLOCK_LEAST_SCORES = 1 << 17
+INDEX_BLOCK_MOST_SCORES = 1 << 22
+# From this many scores on, the rows of a block are cut into this many parts, for threads (suite top).
+SELECTION_THREADS_LEAST_SCORES = 1 << 19
+SELECTION_PARTS = 4
+# Numbers of the found vectors that are gathered at a time: 4 MiB in double precision (suite top).
+FOUND_VECTORS_ENTRIES = 1 << 19
+# Objects added to the search graph before a search may have its turn (suite serving).
+SEARCH_GRAPH_ADDED_OBJECTS = 512
+
+# Approximations: these change results, within the accuracy that an approximation has
+
+# Nodes among which k-means and pivoting look for landmarks, for each landmark and at least (suite approximate).
+LANDMARK_SAMPLE_NODES_PER_LANDMARK = 10
+LANDMARK_SAMPLE_LEAST_NODES = 5_000
+# Pivots that are proposed at a time (suite approximate).
+PROPOSED_PIVOTS = 128
+# Objects from which the coordinates of the search graph are balanced, and the share of the first axis's extent below
+# which an axis is dropped (suite top).
+BALANCE_SAMPLE_OBJECTS = 10_000
+BALANCE_LEAST_AXIS_SHARE = 1e-3
+# The graph is searched only if the objects are at least this many times those to fetch; otherwise the search is exact
+# (suite top).
+SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED = 10

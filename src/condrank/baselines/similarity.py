@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_features
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.rankers.checks import as_graph
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from condrank.base.arrays import check_features
 from condrank.frames.columns import as_objects, canonical, missing
 from condrank.frames.dataframes import as_frame
 from condrank.frames.formats import read_rows, read_text
 from condrank.frames.ids import Ids, find_twice, shown
 from condrank.frames.kinds import as_number
-from condrank.nodes.checking import check_features
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from condrank.base.arrays import check_features
+from condrank.base.checks import check_ids
 from condrank.base.dask import is_dask
-from condrank.nodes.checking import check_edges, check_features, check_ids, check_labels, check_node_data
+from condrank.nodes.checking import check_edges, check_labels, check_node_data
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges, Factored, Observations
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from condrank.base.arrays import check_features
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_features
 
 
 class NodeTransformer(TransformerMixin, BaseEstimator):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.arrays import check_features
 from condrank.base.checks import check_count, check_ids
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
@@ -21,7 +22,7 @@ from condrank.index.restrictions import Restriction, read_choice
 from condrank.index.snapshot import Snapshot
 from condrank.index.vectors import InnerProducts, ModelScores, VectorScores
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_features, positions
+from condrank.nodes.checking import positions
 from condrank.persistence.arrays import Arrays, Held
 from condrank.rankers.base import fitted_of, read_pair
 from condrank.rankers.ranking import Ranking

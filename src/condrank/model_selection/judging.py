@@ -17,13 +17,13 @@ from sklearn.preprocessing import QuantileTransformer, StandardScaler
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from condrank.base.arrays import check_features
 from condrank.fitting.judging import NOTHING_TO_RANK, rankable
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.held_out import Fold, in_dtype
 from condrank.model_selection.relevance import changed
-from condrank.nodes.checking import check_features
 from condrank.rankers.checks import as_graph
 from condrank.rankers.ranking import Ranking
 

@@ -143,8 +143,8 @@ def suggest_components(
     >>> suggest_components(X, "linear")
     3
     """
+    from condrank.base.arrays import check_features
     from condrank.base.checks import check_count, check_number
-    from condrank.nodes.checking import check_features
 
     if check_number("share", share, above=0.0) > 1:
         raise ValueError(f"share must be at most 1, got {share!r}")

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice, check_count
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import pooled_rank_loss
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_features
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, rank_objects
 

@@ -142,7 +142,7 @@ def _fields(listed: EdgeList) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nd
 def _node_attributes(G: Any, features: Any) -> Any:
     """A table of the nodes' attributes, or the array of features if the caller gives one."""
     if isinstance(features, np.ndarray) or sparse.issparse(features):
-        from condrank.nodes.checking import check_features
+        from condrank.base.arrays import check_features
 
         X = check_features(features, "features")
         if X.shape[0] != G.number_of_nodes():

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.base.arrays import check_features
 from condrank.base.dense import dense
 from condrank.frames.columns import Columns, read_table
 from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
 from condrank.frames.packing import pack_table, unpack_table
 from condrank.frames.table import Table, as_columns
 from condrank.nodes import Nodes
-from condrank.nodes.checking import check_features
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 from condrank.tables.encoder import TableEncoder
