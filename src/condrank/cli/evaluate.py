@@ -55,8 +55,9 @@ def evaluate(
         raise typer.BadParameter(f"must be all, without --setting, got {settings!r}", param_hint="--settings")
     form = None if per_query is None else choose_format(None, False, per_query)
     chosen = [1, 2, 3, 4] if settings else sorted(set(setting or ([4] if saved is None else [])))
-    from condrank import ConditionalRanker, TableRanker
     from condrank.model_selection.validate import read_scoring
+    from condrank.rankers.conditional import ConditionalRanker
+    from condrank.tables.ranker import TableRanker
 
     measures = read_scoring(scoring or ["rank_loss"])
     loaded = None if saved is None else TableRanker.load(saved)

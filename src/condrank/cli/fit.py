@@ -88,7 +88,9 @@ def learn(ranker: Any, params: dict[str, Any], graph: RelationGraph, step: Any) 
 
     Also tells where a λ is the outermost of those tried.
     """
-    from condrank import ConditionalRanker, ConditionalRankerCV, TableRanker
+    from condrank.model_selection.search import ConditionalRankerCV
+    from condrank.rankers.conditional import ConditionalRanker
+    from condrank.tables.ranker import TableRanker
 
     if not isinstance(ranker, ConditionalRankerCV):
         return TableRanker(ranker).fit(graph), ""

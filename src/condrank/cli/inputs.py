@@ -81,7 +81,7 @@ def read_model(model: Model, graph: RelationGraph, is_kernel: bool) -> Asked:
 
 
 def _recommended(relation: str, loss: str, graph: RelationGraph) -> tuple[str, str]:
-    from condrank import diagnose
+    from condrank.diagnosis import diagnose
 
     found = diagnose(graph)
     told, reasons = [], []
@@ -124,7 +124,8 @@ def make_ranker(asked: Asked, graph: RelationGraph) -> tuple[Any, str]:
     On complete graphs leaving each row or node out is exact and cheap. Otherwise nodes are held out, or, where too few
     edges are among those, edges; and λ is 1 where nothing that could be held out tells.
     """
-    from condrank import ConditionalRanker, ConditionalRankerCV
+    from condrank.model_selection.search import ConditionalRankerCV
+    from condrank.rankers.conditional import ConditionalRanker
 
     if asked.alpha is not None:
         return ConditionalRanker(**asked.params, alpha=asked.alpha), "as given"
@@ -138,8 +139,8 @@ def make_ranker(asked: Asked, graph: RelationGraph) -> tuple[Any, str]:
 
 def plan_of(ranker: Any, graph: RelationGraph) -> Any:
     """The plan of a fit; a ValueError where it does not fit into memory."""
-    from condrank import TableRanker
     from condrank.base.memory import available_memory, readable
+    from condrank.tables.ranker import TableRanker
 
     plan, free = TableRanker(ranker).plan(graph), available_memory()
     if free is not None and plan.memory > free:

@@ -28,8 +28,10 @@ def plan(
     """Tell which solver a fit would take and why, its flops and memory; takes what `condrank fit` takes."""
     graph = read_tables(tables)
     asked = read_model(model, graph, tables.kernel_matrix is not None)
-    from condrank import ConditionalRanker, ConditionalRankerCV, TableRanker
     from condrank.base.memory import available_memory, readable
+    from condrank.model_selection.search import ConditionalRankerCV
+    from condrank.rankers.conditional import ConditionalRanker
+    from condrank.tables.ranker import TableRanker
 
     planned = TableRanker(ConditionalRanker(**asked.params, alpha=asked.alpha or 1.0)).plan(graph)
     free = available_memory()

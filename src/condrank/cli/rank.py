@@ -54,7 +54,7 @@ def rank(
     if query_file == objects == Path("-"):
         raise typer.BadParameter("standard input can be one table only", param_hint="-")
     form = choose_format(form, as_json, output)
-    from condrank import TableRanker
+    from condrank.tables.ranker import TableRanker
 
     ranker = TableRanker.load(model)
     left_out = set(exclude or [])
