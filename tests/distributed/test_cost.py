@@ -7,8 +7,9 @@ import pytest
 pytest.importorskip("distributed")
 pytest.importorskip("dask.array")
 
+from condrank.base.measured import PARTITIONS_LEAST_PER_THREAD, PARTITIONS_MOST
 from condrank.distributed import Rates, estimate
-from condrank.distributed.cost import MOST_PARTITIONS, PER_THREAD, count_partitions
+from condrank.distributed.cost import count_partitions
 
 RATES = Rates(sums=1e-9, partition=1e-7, gather=1e-9, product=1e-9, task=1e-3)
 
@@ -26,5 +27,5 @@ def test_the_estimate_grows_as_the_work_does():
 def test_every_thread_gets_as_many_partitions(n_threads):
     few, many = count_partitions(10, n_threads), count_partitions(10**12, n_threads)
     assert few % n_threads == many % n_threads == 0
-    assert n_threads <= few <= many <= max(MOST_PARTITIONS, n_threads)
-    assert few == n_threads * PER_THREAD or n_threads > MOST_PARTITIONS // PER_THREAD
+    assert n_threads <= few <= many <= max(PARTITIONS_MOST, n_threads)
+    assert few == n_threads * PARTITIONS_LEAST_PER_THREAD or n_threads > PARTITIONS_MOST // PARTITIONS_LEAST_PER_THREAD

@@ -58,7 +58,7 @@ def test_approximate_answers_have_exact_scores_and_good_recall(relation):
 
 def test_no_object_of_a_small_graph_is_lost(monkeypatch):
     # Threads that add to a nearly empty graph leave objects out of reach now and then: in one build of eight here.
-    monkeypatch.setattr("condrank.index.approximate.FEW", 1)
+    monkeypatch.setattr("condrank.index.approximate.SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED", 1)
     ranker = linear()
     best = ranker.index(OBJECTS).top(QUERIES, 3)
     for _ in range(40):

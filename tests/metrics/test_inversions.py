@@ -62,7 +62,7 @@ def test_numba_is_optional(monkeypatch, rng):
     inversion_loops.numba_kernels.cache_clear()
     try:
         assert inversion_loops.numba_kernels() is None
-        monkeypatch.setattr(inversions, "NUMBA_ENTRIES", 0)
+        monkeypatch.setattr(inversions, "METRICS_NUMBA_LEAST_ENTRIES", 0)
         wrong, comparable = metrics.pair_counts(Y, H)
     finally:
         inversion_loops.numba_kernels.cache_clear()

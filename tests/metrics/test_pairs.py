@@ -33,7 +33,7 @@ def test_counts_of_blocks_of_rows_add_up(rng):
 @pytest.mark.parametrize("n_levels", [3, 1000])
 @pytest.mark.parametrize("n_scores", [1, 10**6])
 def test_one_truth_serves_many_scores(n_levels, n_scores, rng, monkeypatch):
-    monkeypatch.setattr(inversions, "BLOCK_ENTRIES", 150)
+    monkeypatch.setattr(inversions, "CACHED_ENTRIES", 150)
     Y = rng.integers(0, n_levels, (7, 60)).astype(float)
     Y[rng.random(Y.shape) < 0.2] = nan
     truth = TruePairs(Y, n_scores)

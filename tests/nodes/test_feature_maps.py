@@ -20,8 +20,8 @@ X = rng.normal(size=(80, 4)) + 1
     "kernel", [NodeKernel("cosine", constant=True), NodeKernel("linear", weights=(1.0, 2.0, 0.5, 3.0))], ids=str
 )
 def test_products_of_rows_that_are_not_held_equal_dense_ones(data, kernel, monkeypatch):
-    monkeypatch.setattr("condrank.nodes.feature_maps.DENSE_BLOCK", 32)
-    monkeypatch.setattr("condrank.nodes.feature_maps.SPARSE_BLOCK", 7)
+    monkeypatch.setattr("condrank.nodes.feature_maps.DENSE_FEATURES_BLOCK_ENTRIES", 32)
+    monkeypatch.setattr("condrank.nodes.feature_maps.SPARSE_FEATURES_BLOCK_ROWS", 7)
     rows = FeatureRows(own_features(kernel, 4), Nodes(data), kernel.constant)
     whole = rows.part(slice(None))
     whole = whole.toarray() if sparse.issparse(whole) else whole

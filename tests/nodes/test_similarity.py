@@ -130,7 +130,7 @@ def test_the_kernel_of_a_scattered_subset_is_the_same_in_blocks(name, monkeypatc
     X = np.random.default_rng(0).normal(size=(40, 5))
     nodes, others = Nodes(X).take(np.arange(0, 40, 2)), Nodes(X).take(np.arange(1, 40, 3))
     kernel = NodeKernel(name, gamma=0.3)
-    monkeypatch.setattr("condrank.nodes.similarity.COPIED", 15)  # three rows
+    monkeypatch.setattr("condrank.nodes.similarity.COPIED_FEATURES_ENTRIES", 15)  # three rows
     one = NodeSimilarity(kernel, nodes)
     K = one.training_kernel()
     np.testing.assert_allclose(K, kernel(X[::2]), rtol=1e-12, atol=1e-14)

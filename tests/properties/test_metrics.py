@@ -40,8 +40,8 @@ def per_row(twin, Y, H, **options):
 def test_pairs_are_counted_exactly(backend, few_levels, relation):
     Y, H = relation
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inversions, "FEW_LEVELS", few_levels)
-        patch.setattr(inversions, "BLOCK_ENTRIES", 2 * Y.shape[1])  # several blocks, hence threads
+        patch.setattr(inversions, "COUNTED_LEVELS_MOST", few_levels)
+        patch.setattr(inversions, "CACHED_ENTRIES", 2 * Y.shape[1])  # several blocks, hence threads
         twice_wrong, comparable = inversions.count_pairs(Y, H, backend=backend)
     expected = per_row(naive.pair_counts, Y, H)
     np.testing.assert_array_equal(twice_wrong, 2 * expected[:, 0])

@@ -14,19 +14,17 @@ import numpy as np
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-ENTRIES = 2**22  # entries of a block: 32 MiB in double precision
-CACHED = 2**17  # entries of a block whose temporaries should stay in the processor's cache: 1 MiB
-SIDE = 256  # of a square that is read and written in different orders and should stay there too
+from condrank.base.measured import BLOCK_ENTRIES, CACHED_SQUARE_ROWS
 
 
-def row_blocks(n_rows: int, row_size: int, budget: int = ENTRIES) -> Iterator[slice]:
+def row_blocks(n_rows: int, row_size: int, budget: int = BLOCK_ENTRIES) -> Iterator[slice]:
     """Slices that cover ``range(n_rows)``, each of at most ``budget`` entries (and at least one row)."""
     step = max(1, budget // max(1, row_size))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
-def squares_below(n: int, side: int = SIDE) -> tuple[list[slice], list[slice]]:
+def squares_below(n: int, side: int = CACHED_SQUARE_ROWS) -> tuple[list[slice], list[slice]]:
     """Rows and columns of squares that cover an n×n matrix on and below its diagonal, small enough for the cache."""
     blocks = list(row_blocks(n, row_size=1, budget=side))
     pairs = [(rows, cols) for number, rows in enumerate(blocks) for cols in blocks[: number + 1]]
@@ -38,8 +36,8 @@ def by_rows(A: np.ndarray) -> np.ndarray:
     if A.flags.c_contiguous or not A.flags.f_contiguous:
         return np.ascontiguousarray(A)
     out = np.empty(A.shape, dtype=A.dtype)
-    for rows in row_blocks(A.shape[0], 1, budget=SIDE):
-        for cols in row_blocks(A.shape[1], 1, budget=SIDE):
+    for rows in row_blocks(A.shape[0], 1, budget=CACHED_SQUARE_ROWS):
+        for cols in row_blocks(A.shape[1], 1, budget=CACHED_SQUARE_ROWS):
             out[rows, cols] = A[rows, cols]
     return out
 

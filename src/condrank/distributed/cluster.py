@@ -15,8 +15,7 @@ from dask import base
 from dask.delayed import Delayed, delayed
 from joblib import parallel_config
 
-# Results that are added up at a time, on the way from many blocks to one sum on the client.
-BRANCH = 8
+from condrank.base.measured import JOINED_RESULTS_PER_TASK
 
 
 def shared(data: Any) -> Delayed:
@@ -27,7 +26,8 @@ def shared(data: Any) -> Delayed:
 def joined(tasks: Sequence[Delayed], join: Callable[[Sequence[Any]], Any] = sum) -> Delayed:
     """One task that has the results of all joined, a few at a time, so that no worker has to hold them all."""
     while len(tasks) > 1:
-        tasks = [delayed(join)(list(tasks[at : at + BRANCH])) for at in range(0, len(tasks), BRANCH)]
+        starts = range(0, len(tasks), JOINED_RESULTS_PER_TASK)
+        tasks = [delayed(join)(list(tasks[at : at + JOINED_RESULTS_PER_TASK])) for at in starts]
     return tasks[0]
 
 

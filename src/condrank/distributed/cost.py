@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from math import expm1
 
-# Partitions of the edges for each thread, at least (so that all end at about the same time) and by their size; and the
-# most of all, as every part of an edge list may have edges for every partition.
-PER_THREAD, PARTITION, MOST_PARTITIONS = 4, 2**20, 1024
+from condrank.base.measured import PARTITION_MOST_EDGES, PARTITIONS_LEAST_PER_THREAD, PARTITIONS_MOST
+
 # Numbers of an edge on its way: both its ends; then its value and its weight.
 ENDS_BYTES = 16
 
@@ -80,8 +79,8 @@ class Estimate:
 
 def count_partitions(n_edges: float, n_threads: int) -> int:
     """How many partitions the edges are brought together in: as many for every thread, and at least one."""
-    wanted = max(PER_THREAD, -(-n_edges // (PARTITION * n_threads)))
-    return n_threads * int(max(1, min(wanted, MOST_PARTITIONS // n_threads)))
+    wanted = max(PARTITIONS_LEAST_PER_THREAD, -(-n_edges // (PARTITION_MOST_EDGES * n_threads)))
+    return n_threads * int(max(1, min(wanted, PARTITIONS_MOST // n_threads)))
 
 
 def fetched_nodes(n_nodes: float, n_edges: float, n_partitions: int) -> float:

@@ -16,14 +16,13 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from condrank.base.dask import is_dask
+from condrank.base.measured import COUNTED_RUNS
 from condrank.distributed.agreement import Agreement
 from condrank.distributed.cluster import compute, persist, preferably_at, shared, total, worker_threads
 from condrank.distributed.cost import count_partitions
 from condrank.distributed.partition import Columns, EdgePartition, Facts, compared, counted, split
 from condrank.nodes.checking import check_edges
 from condrank.nodes.store import Nodes
-
-BINS = 4096  # runs of nodes whose edges are counted together
 
 
 class DistributedEdges:
@@ -68,7 +67,7 @@ class DistributedEdges:
     @cached_property
     def counted(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """Of each part its number of edges, and how many start and how many end in each of some runs of nodes."""
-        return compute([delayed(counted)(columns, self.shape, BINS) for columns in self._checked])
+        return compute([delayed(counted)(columns, self.shape, COUNTED_RUNS) for columns in self._checked])
 
     @property
     def n_edges(self) -> int:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from dask.sizeof import sizeof
 
+from condrank.base.measured import MARKED_MOST_NODES_PER_EDGE
 from condrank.distributed.agreement import Agreement, Range
 from condrank.observations.edges import Edges
 
-# Nodes are sorted, not marked, where fewer than one in this many occurs.
-SPARSE = 16
 # Starting nodes, ending nodes, labels and weights (None: 1) of some edges.
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
@@ -152,7 +151,7 @@ def wanted(nodes: np.ndarray, start: int, stop: int) -> np.ndarray:
 def _numbered(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that occur, ascending, and which of them each is; by marks where that is cheaper than sorting."""
     first, last = (int(nodes.min()), int(nodes.max())) if len(nodes) else (0, 0)
-    if last - first > SPARSE * len(nodes):
+    if last - first > MARKED_MOST_NODES_PER_EDGE * len(nodes):
         return np.unique(nodes, return_inverse=True)
     nodes = nodes - first
     seen = np.zeros(last - first + 1, dtype=bool)

@@ -17,16 +17,17 @@ from scipy import sparse
 
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_count
+from condrank.base.measured import (
+    BALANCE_LEAST_AXIS_SHARE,
+    BALANCE_SAMPLE_OBJECTS,
+    FOUND_VECTORS_ENTRIES,
+    SEARCH_GRAPH_ADDED_OBJECTS,
+    SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED,
+)
 from condrank.index.exact import finished, search
 from condrank.index.restrictions import Restriction
 from condrank.index.vectors import InnerProducts
 from condrank.persistence.arrays import Arrays, Held
-
-SAMPLE = 10_000  # objects that the balance is told from
-AT_A_TIME = 512  # objects added before a search may have its turn
-FEW = 10  # a search is worth it while it fetches at most a tenth of the objects
-GATHERED = 2**19  # numbers of the vectors found that are gathered at a time: 4 MiB in double precision
-NEGLIGIBLE = 1e-3  # share of the first axis's extent below which an axis is dropped
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class Graph:
             raise ValueError(
                 "kind='approximate' needs dense features; reduce sparse ones first, for example by TruncatedSVD"
             )
-        chosen = np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(np.intp)
+        chosen = np.linspace(0, len(X) - 1, min(len(X), BALANCE_SAMPLE_OBJECTS)).astype(np.intp)
         return cls(settings, *balance(X[chosen].astype(np.float64), products.typical_queries()))
 
     def add(self, first: int, X: np.ndarray) -> None:
@@ -108,10 +109,10 @@ class Graph:
         The first ones are linked one after another: threads that add to a nearly empty graph do not see each other's
         objects and may leave some of them where no search arrives.
         """
-        for block in row_blocks(len(X), 1, budget=AT_A_TIME):
+        for block in row_blocks(len(X), 1, budget=SEARCH_GRAPH_ADDED_OBJECTS):
             Y = np.ascontiguousarray((X[block] - self.mean) @ self.to_object, dtype=np.float32)
             with self._turn:
-                threads = 1 if len(self._graph) < AT_A_TIME else 0  # 0: as many as there are cores
+                threads = 1 if len(self._graph) < SEARCH_GRAPH_ADDED_OBJECTS else 0  # 0: as many as there are cores
                 self._graph.add(np.arange(first + block.start, first + block.stop, dtype=np.uint64), Y, threads=threads)
 
     def search(self, Q: np.ndarray, count: int) -> np.ndarray:
@@ -159,7 +160,7 @@ def search_graph(graph: Graph, scores: Any, k: int, restriction: Restriction) ->
     """
     n = scores.X.shape[0]
     count = -(-(k + restriction.most_barred()) * n // max(1, n - len(restriction.gone)))
-    if count * FEW > n or k == 0:
+    if count * SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED > n or k == 0:
         return search(scores, k, restriction)
     places = graph.search(scores.Q, count)
     places[places >= n] = -1  # added a moment ago
@@ -176,7 +177,7 @@ def search_graph(graph: Graph, scores: Any, k: int, restriction: Restriction) ->
 def scores_at(Q: np.ndarray, X: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Inner products (n, k) of each row of Q (n, p) with those rows of X (m, p) that its places name."""
     values = np.empty(places.shape, dtype=np.result_type(Q, X))
-    for rows in row_blocks(len(Q), places.shape[1] * Q.shape[1], budget=GATHERED):
+    for rows in row_blocks(len(Q), places.shape[1] * Q.shape[1], budget=FOUND_VECTORS_ENTRIES):
         values[rows] = np.einsum("np,nkp->nk", Q[rows], X[places[rows]])
     return values
 
@@ -198,7 +199,7 @@ def balance(objects: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.nd
     seen = queries @ half
     squares, turn = np.linalg.eigh(seen.T @ seen)
     lengths = np.sqrt(np.maximum(squares, 0.0))
-    kept = lengths > NEGLIGIBLE * lengths[-1]
+    kept = lengths > BALANCE_LEAST_AXIS_SHARE * lengths[-1]
     scale, turn = np.sqrt(lengths[kept]), turn[:, kept]
     return mean, inverse @ turn * scale, half @ turn / scale
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import SELECTION_PARTS, SELECTION_THREADS_LEAST_SCORES
 from condrank.rankers.ranking import top_indices
-
-PARTS = 4  # parts that the rows of a large block are cut into
-THREADED = 2**19  # scores of a block from which on its rows are shared out to threads
 
 
 class Best:
@@ -31,10 +29,10 @@ class Best:
 
     def update(self, rows: slice, start: int, scores: np.ndarray) -> None:
         """Take in scores of some rows for the objects from ``start`` on; blocks of a row come in ascending order."""
-        if scores.size < THREADED:
+        if scores.size < SELECTION_THREADS_LEAST_SCORES:
             self._merge(rows, start, scores)
             return
-        parts = list(row_blocks(len(scores), 1, budget=max(1, -(-len(scores) // PARTS))))
+        parts = list(row_blocks(len(scores), 1, budget=max(1, -(-len(scores) // SELECTION_PARTS))))
         first = rows.start
         wheres = [slice(first + part.start, first + part.stop) for part in parts]
         in_threads(lambda where, part: self._merge(where, start, scores[part]), wheres, parts)

@@ -10,13 +10,10 @@ from scipy import sparse
 
 from condrank.base.blocks import row_blocks
 from condrank.base.dense import dense
+from condrank.base.measured import INDEX_BLOCK_LEAST_SCORES, INDEX_BLOCK_MOST_SCORES, INDEX_BLOCK_OBJECTS
 from condrank.models.model import Model
 from condrank.nodes import ExplicitFeatures, Nodes
 from condrank.nodes.feature_maps import FeatureRows, LinearFeatures
-
-WIDTH = 2**11  # objects of a block: with 128 numbers each, 1 MiB in single precision
-NARROW = 2**17  # least scores of a block of few conditioning nodes
-SCORES = 2**22  # most scores of a block
 
 
 class InnerProducts:
@@ -129,11 +126,11 @@ class VectorScores:
         The products of a large block run in BLAS's threads. O(nmp) in all.
         """
         m = self.X.shape[0] if columns is None else len(columns)
-        width = max(WIDTH, min(m, NARROW // max(1, len(self.Q))))
-        room = np.empty(min(SCORES, max(1, len(self.Q)) * width), dtype=self.X.dtype)
+        width = max(INDEX_BLOCK_OBJECTS, min(m, INDEX_BLOCK_LEAST_SCORES // max(1, len(self.Q))))
+        room = np.empty(min(INDEX_BLOCK_MOST_SCORES, max(1, len(self.Q)) * width), dtype=self.X.dtype)
         for block in row_blocks(m, 1, budget=width):
             X = self.X[block] if columns is None else self.X[columns[block]]
-            for rows in row_blocks(len(self.Q), width, budget=SCORES):
+            for rows in row_blocks(len(self.Q), width, budget=INDEX_BLOCK_MOST_SCORES):
                 shape = rows.stop - rows.start, X.shape[0]
                 scores = room[: shape[0] * shape[1]].reshape(shape)
                 if sparse.issparse(X):
@@ -180,7 +177,7 @@ class ModelScores:
                 for rows, scores in self.scorer.blocks(self.queries, None):
                     yield rows, start, scores[:, chosen]
             elif part is not None:
-                for block in row_blocks(len(chosen), self.n_training, budget=4 * SCORES):
+                for block in row_blocks(len(chosen), self.n_training, budget=4 * INDEX_BLOCK_MOST_SCORES):
                     for rows, scores in self.scorer.blocks(self.queries, part.take(chosen[block])):
                         yield rows, start + block.start, np.array(scores)
             first, start = first + m, start + len(chosen)

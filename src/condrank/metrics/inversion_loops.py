@@ -1,7 +1,8 @@
 """Loops of the three stages of ``condrank.metrics.inversions``, compiled by numba on first use and cached on disk.
 
 Arguments after the inputs are filled in place. With unsigned indices numba does not check for negative ones, so the
-inner loops have no branches.
+inner loops have no branches. Measured constants are arguments: numba's cache on disk would not see that another file
+has changed.
 """
 
 from __future__ import annotations
@@ -10,9 +11,6 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-
-LEAF = 32  # parts of a permutation up to this width are counted pair by pair, which is fast with SIMD instructions
-INSERTION = 48  # runs of ties up to this length are sorted by insertion
 
 Kernels = tuple[Callable[..., None], Callable[..., None], Callable[..., None]]
 
@@ -38,8 +36,11 @@ def levels_loops(y, order, levels, comparable):
         comparable[q] = observed * (observed - 1) // 2 - tied
 
 
-def permutation_loops(h, order, levels, permutation, tied):
-    """Stage 2: permutation of the objects by level, in the order of the scores h, and the number of tied pairs."""
+def permutation_loops(h, order, levels, insertion, permutation, tied):
+    """Stage 2: permutation of the objects by level, in the order of the scores h, and the number of tied pairs.
+
+    Runs of at most ``insertion`` ties are sorted by insertion.
+    """
     m = h.shape[1]
     met, ordered = np.empty(m, dtype=np.int32), np.empty(m, dtype=h.dtype)
     places = np.empty(m + 2, dtype=np.int32)
@@ -63,7 +64,7 @@ def permutation_loops(h, order, levels, permutation, tied):
             if i < n and ordered[i] == ordered[i - 1]:
                 continue
             if i > start + 1:
-                if i - start > INSERTION:
+                if i - start > insertion:
                     met[start:i].sort()
                 else:
                     for j in range(start + 1, i):
@@ -86,11 +87,14 @@ def permutation_loops(h, order, levels, permutation, tied):
             places[level] += 1
 
 
-def inversions_loops(permutation, count):
-    """Stage 3: number of inversions of every row; each row is a permutation."""
+def inversions_loops(permutation, leaf_width, count):
+    """Stage 3: number of inversions of every row; each row is a permutation.
+
+    Parts of at most ``leaf_width`` are counted pair by pair.
+    """
     m = permutation.shape[1]
     width, depth = m, 0
-    while width > LEAF:
+    while width > leaf_width:
         width = (width + 1) >> 1
         depth += 1
     size = width << depth

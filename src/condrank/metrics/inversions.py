@@ -21,18 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from condrank.base import blocks
-from condrank.metrics.inversion_loops import LEAF, Kernels, numba_kernels
-
-BLOCK_ENTRIES = blocks.CACHED  # blocks of rows have about this many entries; each has a thread
-NUMBA_ENTRIES = 1 << 20  # with fewer, importing numba takes longer than the NumPy twin
-FEW_LEVELS = 8  # with at most this many, one pass per level is faster than sorting the relevances
+from condrank.base.measured import (
+    CACHED_ENTRIES,
+    COUNTED_LEVELS_MOST,
+    INSERTION_SORT_MOST_TIES,
+    METRICS_NUMBA_LEAST_ENTRIES,
+    PAIRWISE_COUNT_MOST_WIDTH,
+)
+from condrank.metrics.inversion_loops import Kernels, numba_kernels
 
 Counts = NDArray[np.int64]
 
 
 def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
-    """Slices of consecutive rows with about ``BLOCK_ENTRIES`` entries each."""
-    return blocks.row_blocks(*shape, budget=BLOCK_ENTRIES)
+    """Slices of consecutive rows with about ``CACHED_ENTRIES`` entries each."""
+    return blocks.row_blocks(*shape, budget=CACHED_ENTRIES)
 
 
 def count_pairs(
@@ -68,7 +71,8 @@ def count_pairs(
 
 def kernels_for(n_entries: int, backend: str = "auto") -> Kernels | None:
     """The compiled loops, if they are worth it for this many entries in all; None for the NumPy twins."""
-    return numba_kernels() if backend == "numba" or (backend == "auto" and n_entries >= NUMBA_ENTRIES) else None
+    compiled = backend == "numba" or (backend == "auto" and n_entries >= METRICS_NUMBA_LEAST_ENTRIES)
+    return numba_kernels() if compiled else None
 
 
 class Levels:
@@ -105,8 +109,8 @@ class Levels:
         order = np.argsort(h, axis=1)
         if self.kernels is not None:
             permutation, tied, inversions = np.empty(h.shape, np.int32), *np.zeros((2, len(h)), np.int64)
-            self.kernels[1](h, order, self.levels, permutation, tied)
-            self.kernels[2](permutation, inversions)
+            self.kernels[1](h, order, self.levels, INSERTION_SORT_MOST_TIES, permutation, tied)
+            self.kernels[2](permutation, PAIRWISE_COUNT_MOST_WIDTH, inversions)
             return 2 * inversions + tied
         met = np.take_along_axis(self.levels, order, axis=1)
         fresh = changes(np.take_along_axis(h, order, axis=1))
@@ -158,7 +162,7 @@ def few_levels(y: NDArray[Any]) -> tuple[NDArray[np.int32], Counts, int] | None:
     flat = y.reshape(-1)
     values = np.unique(flat[:: max(1, flat.size // 4096)])
     observed = values[values < np.inf] if y.dtype.kind == "f" else values
-    if not 0 < observed.size <= FEW_LEVELS:
+    if not 0 < observed.size <= COUNTED_LEVELS_MOST:
         return None
     levels = np.zeros(y.shape, dtype=np.int32)
     sizes = np.empty((observed.size, len(y)), dtype=np.int64)
@@ -248,7 +252,7 @@ def _inversions(permutations: NDArray[Any]) -> Counts:
     inversions between the halves; the inversions inside each half are counted in the same way.
     """
     rows, m = permutations.shape
-    depth = max(0, int(np.ceil(np.log2(m / LEAF))))
+    depth = max(0, int(np.ceil(np.log2(m / PAIRWISE_COUNT_MOST_WIDTH))))
     width = -(-m // (1 << depth)) << depth
     padding = np.broadcast_to(np.arange(m, width, dtype=permutations.dtype), (rows, width - m))
     x = np.concatenate([permutations, padding], axis=1).reshape(rows, 1, width)

@@ -11,11 +11,9 @@ from sklearn.preprocessing import normalize
 
 from condrank.base.blocks import row_blocks
 from condrank.base.dense import dense
+from condrank.base.measured import DENSE_FEATURES_BLOCK_ENTRIES, SPARSE_FEATURES_BLOCK_ROWS
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
-
-DENSE_BLOCK = 2**19  # entries of a block of dense features: 2 MiB in single precision, which stays in the cache
-SPARSE_BLOCK = 2**16  # rows of a block of sparse features
 
 
 class FeatureMap(Protocol):
@@ -92,7 +90,7 @@ class FeatureRows:
         stay_sparse = sparse.issparse(self.nodes.base) and isinstance(self.features, LinearFeatures)
         # Rows of a scattered subset are copied: as wide as the data, which for a kernel matrix is far wider than p.
         width = p if self.nodes.is_view else max(p, self.nodes.base.shape[1])
-        step = max(SPARSE_BLOCK if stay_sparse else DENSE_BLOCK // width, 2 * p)
+        step = max(SPARSE_FEATURES_BLOCK_ROWS if stay_sparse else DENSE_FEATURES_BLOCK_ENTRIES // width, 2 * p)
         for block in row_blocks(n, 1, budget=step):
             yield block, self.part(block)
 

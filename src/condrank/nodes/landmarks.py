@@ -7,16 +7,18 @@ from scipy import linalg, sparse
 from sklearn.cluster import MiniBatchKMeans
 
 from condrank.base.blocks import row_blocks
+from condrank.base.measured import (
+    DIAGONAL_SQUARE_ROWS,
+    LANDMARK_SAMPLE_LEAST_NODES,
+    LANDMARK_SAMPLE_NODES_PER_LANDMARK,
+    PROPOSED_PIVOTS,
+)
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
 
 LANDMARKS = ("uniform", "kmeans", "pivoted")
 
-# Nodes that k-means and pivoting look at: so many for each landmark, and no fewer than this.
-SEEN, SEEN_AT_LEAST = 10, 5_000
-# Pivots proposed at a time; rows of the squares from which a kernel's diagonal is read.
-PROPOSED, SQUARE = 128, 32
 # Kernels with k(v, v) = 1.
 UNIT = ("rbf", "laplacian", "chi2")
 
@@ -52,7 +54,7 @@ def choice_cost(name: str, n: int, d: int, m: int) -> tuple[float, int]:
     seen = _n_seen(n, m)
     if name == "kmeans":
         return 20.0 * seen * m * d, 2 * seen * d + m * d
-    return 2.0 * seen * m * (m + d), seen * (m + d + 3 * PROPOSED)
+    return 2.0 * seen * m * (m + d), seen * (m + d + 3 * PROPOSED_PIVOTS)
 
 
 def means(kernel: NodeKernel, nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
@@ -76,7 +78,7 @@ def pivots(similarity: NodeSimilarity, m: int, rng: np.random.Generator) -> np.n
     chosen: list[int] = []
     noise = 100 * float(np.finfo(nodes.dtype).eps) * float(left.sum())
     while len(chosen) < m and left.sum() > noise:
-        proposed = np.unique(rng.choice(len(left), PROPOSED, p=left / left.sum()))
+        proposed = np.unique(rng.choice(len(left), PROPOSED_PIVOTS, p=left / left.sum()))
         # In the order of drawing, which `unique` has undone: any order of independent draws is as likely.
         proposed = rng.permutation(proposed)
         k, block = len(chosen), nodes.take(proposed)
@@ -123,7 +125,7 @@ def diagonal(similarity: NodeSimilarity) -> np.ndarray:
     if similarity.kernel.name in UNIT:
         return np.full(len(nodes), 1.0 + similarity.kernel.constant)
     parts = []
-    for rows in row_blocks(len(nodes), 1, budget=SQUARE):
+    for rows in row_blocks(len(nodes), 1, budget=DIAGONAL_SQUARE_ROWS):
         block = nodes.block(rows)
         parts.append(np.diagonal(similarity.similarity(block, block)).astype(np.float64))
     return np.concatenate(parts).clip(0)
@@ -135,4 +137,4 @@ def _seen(nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _n_seen(n: int, m: int) -> int:
-    return min(n, max(SEEN_AT_LEAST, SEEN * m))
+    return min(n, max(LANDMARK_SAMPLE_LEAST_NODES, LANDMARK_SAMPLE_NODES_PER_LANDMARK * m))

@@ -9,13 +9,12 @@ from scipy import sparse
 
 from condrank.base.blocks import row_blocks
 from condrank.base.dense import dense
+from condrank.base.measured import COPIED_FEATURES_ENTRIES
 from condrank.frames.ids import Ids, shown
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
 from condrank.persistence.arrays import Held
 
-# Most features, in numbers, to copy at a time: 64 MiB in double precision.
-COPIED = 1 << 23
 LOADED = " (if the ranker was loaded from a file, subgraphs of the graph it was trained in are not known to it)"
 
 
@@ -174,7 +173,7 @@ def _copied_blocks(nodes: Nodes) -> list[slice]:
     """Blocks of nodes whose features may be copied at a time; one where no copy is needed or it would be small."""
     if nodes.is_view or sparse.issparse(nodes.base):
         return [slice(0, len(nodes))]
-    return list(row_blocks(len(nodes), nodes.base.shape[1], budget=COPIED)) or [slice(0, 0)]
+    return list(row_blocks(len(nodes), nodes.base.shape[1], budget=COPIED_FEATURES_ENTRIES)) or [slice(0, 0)]
 
 
 def _check_columns(nodes: Nodes, expected: int, what: str, hint: str = "") -> None:

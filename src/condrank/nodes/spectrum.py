@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.measured import SAMPLED_NODES_LEAST, SAMPLED_NODES_MOST, SAMPLED_NODES_SHARE
 from condrank.nodes.exact import noise_level
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
 
-# Share of the nodes looked at, the fewest and the most of them.
-SHARE, FEWEST, MOST = 0.25, 64, 300
 # Where more than this share of a sample's eigenvalues is wanted, the sample does not show where they end.
 UNRESOLVED = 0.9
 
@@ -35,7 +34,7 @@ class KernelSample:
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes):
         self.n = len(nodes)
-        m = min(self.n, max(FEWEST, min(MOST, int(SHARE * self.n))))
+        m = min(self.n, max(SAMPLED_NODES_LEAST, min(SAMPLED_NODES_MOST, int(SAMPLED_NODES_SHARE * self.n))))
         if m < self.n:
             nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(self.n)[:m]))
         K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
@@ -152,4 +151,4 @@ def suggest_components(
     nodes = nodes if isinstance(nodes, Nodes) else Nodes(check_features(X, "X"))
     node_kernel = NodeKernel(kernel, gamma, degree, coef0, kernel_params or {})
     alpha = None if alpha is None else check_number("alpha", alpha, above=0.0)
-    return count_components(node_kernel, nodes, share, alpha, check_count("sample", sample, FEWEST))
+    return count_components(node_kernel, nodes, share, alpha, check_count("sample", sample, SAMPLED_NODES_LEAST))

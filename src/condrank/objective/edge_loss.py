@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, row_blocks
+from condrank.base.blocks import row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.objective.losses import Loss
 from condrank.observations import Edges
 from condrank.observations.rows import Rows
@@ -40,7 +41,7 @@ class EdgeLoss:
         """L_Ω of a dense n×m array, in place: zero where nothing was observed. O(nm)."""
         totals = np.ones(len(F), dtype=F.dtype)
         totals[self.rows.filled] = self.totals
-        for block in row_blocks(*F.shape, budget=CACHED):
+        for block in row_blocks(*F.shape, budget=CACHED_ENTRIES):
             part, mask = F[block], self.mask[block]
             part *= mask
             if self.loss.centres_rows:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.dense import dense
+from condrank.base.measured import BLOCK_ENTRIES
 from condrank.observations.complete import EveryPair
 
 
@@ -194,7 +195,7 @@ class Factored(EveryPair):
         if _one_hot(self.A) and _one_hot(self.B):
             S = self._present()
             return float(S.min()), float(S.max())
-        some = self.to_dense(slice(0, max(1, 2**22 // max(1, self.shape[1]))))
+        some = self.to_dense(slice(0, max(1, BLOCK_ENTRIES // max(1, self.shape[1]))))
         return float(some.min()), float(some.max())
 
     def _present(self) -> np.ndarray:

@@ -9,15 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.measured import (
+    DENSE_FEATURES_BLOCK_ENTRIES,
     DISTANCE_UPCAST_ENTRIES,
     DIVIDE_AND_CONQUER_MOST_NODES,
     EIGH_FLOPS_PER_CUBED_NODE,
     EIGH_FLOPS_PER_SQUARED_NODE,
     KERNEL_VALUE_FLOPS,
     NUMPY_EIGH_MOST_NODES,
+    SPARSE_FEATURES_BLOCK_ROWS,
 )
 from condrank.nodes import Approximation, ExplicitFeatures, NodeKernel, Nodes
-from condrank.nodes.feature_maps import DENSE_BLOCK, SPARSE_BLOCK
 from condrank.nodes.landmarks import choice_cost
 from condrank.nodes.spectrum import KernelSample
 from condrank.problem.settings import Settings
@@ -135,12 +136,12 @@ def _explicit_bytes(kernel: NodeKernel, nodes: Nodes, n: int, n_factors: int, si
         index_size = nodes.base.indices.itemsize
         stored = nodes.base.nnz * (size + index_size) * n // max(1, nodes.base.shape[0])
         share = nodes.base.nnz / max(1, nodes.base.shape[0] * d)
-        block = stored * min(n, SPARSE_BLOCK) // n
+        block = stored * min(n, SPARSE_FEATURES_BLOCK_ROWS) // n
         filled = (size + index_size) * p**2 * min(1.0, n * share**2)
         adding = block + max(block + 8 * p**2 + filled, 8 * 2 * p**2 + filled, 8 * 3 * p**2)
     else:
         copies = (kernel.name == "cosine") + (kernel.weights is not None) + kernel.constant
-        part = size * p * min(n, max(DENSE_BLOCK // p, 2 * p))
+        part = size * p * min(n, max(DENSE_FEATURES_BLOCK_ENTRIES // p, 2 * p))
         block = min(copies, 2) * part
         # Features minus their mean, and three p×p arrays: scatter, products and the outer product of sums.
         adding = part + max(block, min(copies, 1) * part + 8 * 3 * p**2)
@@ -165,7 +166,7 @@ def _approximate_bytes(
     A block of nodes holds kernel values or angles, features, and features minus their mean.
     """
     r = m + kernel.constant
-    rows = min(n, max(DENSE_BLOCK // r, 2 * r))
+    rows = min(n, max(DENSE_FEATURES_BLOCK_ENTRIES // r, 2 * r))
     part, kept, choosing = size * rows * r, 8 * m * d, 0
     if approximation.name == "nystroem":
         kept = (0 if kernel.is_precomputed else size * m * d) + 8 * m**2

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, row_blocks
+from condrank.base.blocks import row_blocks
 from condrank.base.dense import dense
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.nodes import Nodes
 
 
@@ -21,6 +22,6 @@ def compared_values(nodes: Nodes, compared: Sequence[int], dtype: Any = None) ->
 
 def turn_by_signs(F: np.ndarray, values: np.ndarray, others: np.ndarray) -> np.ndarray:
     """F (n, m) times sign(values_i - others_j), in place; the signs are made a block of rows at a time."""
-    for block in row_blocks(*F.shape, budget=CACHED):
+    for block in row_blocks(*F.shape, budget=CACHED_ENTRIES):
         F[block] *= np.sign(values[block, None] - others)
     return F

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.base.blocks import CACHED, ENTRIES, n_processors, row_blocks
+from condrank.base.blocks import n_processors, row_blocks
+from condrank.base.measured import BLOCK_ENTRIES, CACHED_ENTRIES
 from condrank.models.model import Model
 from condrank.nodes import Coordinates
 from condrank.objective.losses import Loss
@@ -83,7 +84,7 @@ class ClosedForm:
                 # τ(diag(σ²) - (σb)bᵀ/m): the second term joins the row sums.
                 sums = sums - prior_weight * rows.sigma * rows.ones
             sums = sums / cols.n_nodes
-            for block in row_blocks(*G.shape, budget=CACHED):
+            for block in row_blocks(*G.shape, budget=CACHED_ENTRIES):
                 G[block] -= np.multiply.outer(sums[block], cols.ones)
         if prior_weight:
             np.einsum("ii->i", G)[:] -= prior_weight * rows.sigma**2
@@ -101,7 +102,7 @@ class ClosedForm:
         out = W * self.cols.sigma
         if self.loss.centres_rows:
             means = (W @ self.cols.ones) / self.cols.n_nodes
-            for block in row_blocks(*out.shape, budget=CACHED):
+            for block in row_blocks(*out.shape, budget=CACHED_ENTRIES):
                 out[block] -= np.multiply.outer(means[block], self.cols.ones)
         out *= self.rows.sigma[:, None]
         out = self.relation.project(out)
@@ -170,8 +171,8 @@ class ClosedFormSolver(Solver):
         own = s.itemsize if s.rows.exact else 8
         ranking = problem.settings.loss.centres_rows
         # A block of 1/D in each thread and, of ranking, the right-hand side's or (not of all at once) their product.
-        threads = min(n_processors(), max(1, s.square // CACHED))
-        blocks = own * min(s.square, CACHED) * threads * (2 if ranking else 1)
+        threads = min(n_processors(), max(1, s.square // CACHED_ENTRIES))
+        blocks = own * min(s.square, CACHED_ENTRIES) * threads * (2 if ranking else 1)
         solving = own * s.square + max(own * s.square + blocks, (own + s.itemsize) * s.square * (own > s.itemsize))
         return max(reduced_bytes(problem), solving)
 
@@ -186,7 +187,7 @@ def reduced_bytes(problem: Problem) -> int:
         sparse_side = rows.sparse or cols.sparse
         if sparse.issparse(relation.Y) or sparse_side:
             # The sum, a block of rows times Z' (of which SciPy makes a copy for sparse features), its product with Z.
-            block = min(rows.n, max(1, ENTRIES // max(cols.n, cols.r)))
+            block = min(rows.n, max(1, BLOCK_ENTRIES // max(cols.n, cols.r)))
             reducing = (8 + size) * s.square + size * block * (cols.r + cols.n * sparse_side)
         elif cols.block:
             # YΦ' is summed up over blocks of Φ', each product as large as the sum.

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.nodes import Coordinates
 from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
@@ -70,7 +71,7 @@ class CompleteInverse:
             D = left[block] @ right
             work(block, np.reciprocal(D, out=D))
 
-        in_threads(on_block, row_blocks(*self.shape, budget=CACHED))
+        in_threads(on_block, row_blocks(*self.shape, budget=CACHED_ENTRIES))
 
     def _correction(self, R: np.ndarray, inverse: np.ndarray, vanishes: bool) -> np.ndarray:
         """The vector w of ordinary ranking, for a block of rows, which are independent of each other.

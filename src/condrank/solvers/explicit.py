@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from condrank.base.blocks import ENTRIES, row_blocks
+from condrank.base.blocks import row_blocks
+from condrank.base.measured import BLOCK_ENTRIES
 from condrank.models.model import Model
 from condrank.nodes import Coordinates
 from condrank.nodes.exact import spectrum
@@ -165,10 +166,10 @@ def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, fea
     p = n_product_features(relation, r, r_objects)
     if features == "product" or (features == "auto" and p <= n_pairs):
         # Products of a block's features, which for W = ±Wᵀ are sums of two, each with its factors.
-        return 8 * (2 * p**2 + min(ENTRIES, n_pairs * p) * (4 if relation.sign else 1))
+        return 8 * (2 * p**2 + min(BLOCK_ENTRIES, n_pairs * p) * (4 if relation.sign else 1))
     # Kernel values of both ends, or of all four combinations of them; coordinates of both ends of each edge.
     both = 2 * n_pairs * (r + r_objects)
-    return 8 * (n_pairs**2 + min(ENTRIES, n_pairs**2) * (3 if relation.sign else 2) + both)
+    return 8 * (n_pairs**2 + min(BLOCK_ENTRIES, n_pairs**2) * (3 if relation.sign else 2) + both)
 
 
 def n_product_features(relation: Relation, r: int, r_objects: int) -> int:

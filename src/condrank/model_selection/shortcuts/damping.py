@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 
 # Relative precision that sums must keep.
 PRECISE = 1e-12
@@ -114,5 +115,5 @@ def weigh(s: np.ndarray, g: np.ndarray, alpha: float, M: np.ndarray, fitted: boo
         weight = np.divide(D, D + alpha, out=D) if fitted else np.divide(alpha, D + alpha, out=D)
         np.multiply(weight, M[block], out=out[block])
 
-    in_threads(work, row_blocks(*M.shape, budget=CACHED))
+    in_threads(work, row_blocks(*M.shape, budget=CACHED_ENTRIES))
     return out

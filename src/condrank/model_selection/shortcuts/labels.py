@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis, WidenedBasis
 from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
@@ -60,7 +61,7 @@ class Noise:
             np.rint(part, out=part)
             part *= steps
 
-        in_threads(work, row_blocks(*scores.shape, budget=CACHED))
+        in_threads(work, row_blocks(*scores.shape, budget=CACHED_ENTRIES))
         return scores
 
 
@@ -139,7 +140,7 @@ class SquareLabels:
             np.subtract(parts.within[block], of_rows, out=rows[block])
             np.subtract(parts.outer[block], of_cols, out=cols[block])
 
-        in_threads(work, row_blocks(*rows.shape, budget=CACHED))
+        in_threads(work, row_blocks(*rows.shape, budget=CACHED_ENTRIES))
         of_inner = np.multiply.outer(self.basis.U.T @ o, self.basis.sums)
         if sign:
             of_inner = (of_inner + sign * of_inner.T) / 2

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
@@ -86,7 +87,7 @@ class LeaveNodeOut(LeftOut):
             part -= np.vecdot(wide.U[block], y)[:, None] * self.basis.U[block]
             part += np.multiply.outer(taken_off[block], self.basis.sums)
 
-        in_threads(work, row_blocks(*F.shape, budget=CACHED))
+        in_threads(work, row_blocks(*F.shape, budget=CACHED_ENTRIES))
         return F
 
     def _count(self, systems: RowSystems) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis, centred_basis
 from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
@@ -95,7 +96,7 @@ class LeaveQueryOut(LeftOut):
             part /= share
             np.subtract(self.rows[block], part, out=part)
 
-        in_threads(divide, row_blocks(*F.shape, budget=CACHED), products=True)
+        in_threads(divide, row_blocks(*F.shape, budget=CACHED_ENTRIES), products=True)
         out = F @ self.V.T
         if self.ranking:
             out += ((F / g) @ self.means)[:, None]

@@ -17,7 +17,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from condrank.base.blocks import CACHED, in_threads, row_blocks
+from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import WidenedBasis
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
 from condrank.model_selection.shortcuts.damping import Damping
@@ -121,7 +122,7 @@ class RowSystems:
             o = self._offset(u, self._kappa(u), first[block], second[block])
             out[block] = np.einsum("ij,ij->i", u, o)
 
-        in_threads(work, row_blocks(*first.shape, budget=CACHED), products=True)
+        in_threads(work, row_blocks(*first.shape, budget=CACHED_ENTRIES), products=True)
         return out
 
     def _kappa(self, u: np.ndarray) -> np.ndarray:
@@ -209,7 +210,7 @@ class RowSystems:
                 out[i] = solve_directly(apply, c[i])
             counts.append((n_iter, int(failed.sum())))
 
-        in_threads(work, row_blocks(*c.shape, budget=CACHED), products=True)
+        in_threads(work, row_blocks(*c.shape, budget=CACHED_ENTRIES), products=True)
         self.n_iter = max(self.n_iter, *(n_iter for n_iter, _ in counts))
         self.n_direct += sum(n_direct for _, n_direct in counts)
         return out
