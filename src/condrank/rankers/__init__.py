@@ -1,1 +1,1 @@
-"""Rankers: the base that scores and ranks, and the scikit-learn estimator."""
+"""Rankers: the base class, which scores and ranks, and the scikit-learn estimator."""

@@ -1,4 +1,4 @@
-"""What every ranker offers once it is fitted: scores, rankings and a score of its own, made in blocks."""
+"""The base class of rankers: scores and rankings of a fitted ranker, computed in blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Ranker(BaseEstimator):
-    """Base of the rankers: subclasses fit a scorer and keep it as their fitted state.
+    """Base class of the rankers. Subclasses fit a scorer and keep it in their fitted state.
 
     Attributes
     ----------
@@ -37,15 +37,15 @@ class Ranker(BaseEstimator):
     fitted_: Any
 
     def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Scores of objects conditioned on nodes; a higher score is a better rank.
+        """Scores of objects for conditioning nodes. A higher score is a better rank.
 
         Parameters
         ----------
         queries : array-like of shape (n_queries, n_features), or RelationGraph
-            Conditioning nodes, known or new; kernel values against the training nodes for ``kernel="precomputed"``.
-            A graph stands for all pairs of its nodes.
+            Conditioning nodes, known or new; for ``kernel="precomputed"`` kernel values against the training nodes.
+            A graph means all pairs of its nodes.
         objects : array-like of shape (n_objects, n_features), optional
-            Objects to rank, known or new; by default the training nodes.
+            Objects to score, known or new; by default the training nodes.
 
         Returns
         -------
@@ -67,13 +67,13 @@ class Ranker(BaseEstimator):
         return out
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
-        """Scores of aligned pairs: of ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,)."""
+        """Scores of aligned pairs, shape (n_pairs,): ``objects[i]`` is scored for ``queries[i]``."""
         return score_pairs(self, Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects")))
 
     def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
-        """The ``top`` objects for each conditioning node, best first; scores are made and dropped in blocks.
+        """The ``top`` best objects for each conditioning node, best first. Scores are computed in blocks and not kept.
 
-        Parameters are those of `predict`; ``top`` is cut to the number of objects.
+        Queries and objects are as in `predict`. If there are fewer than ``top`` objects, all are ranked.
         """
         fitted = fitted_of(self)
         top = check_count("top", top)
@@ -89,21 +89,21 @@ class Ranker(BaseEstimator):
         connectivity: int = 16,
         expansion: int = 128,
     ) -> ObjectIndex:
-        """Objects held ready to be ranked again and again: ``ranker.index(objects).top(queries, k)`` is as `rank`.
+        """Prepare objects for many rankings: ``ranker.index(objects).top(queries, k)`` ranks as `rank` does.
 
         Parameters
         ----------
         objects : array-like of shape (n_objects, n_features), or RelationGraph, optional
-            Objects to rank, known or new, or those of a graph; by default the training objects. Features of a linear
+            Objects to rank, known or new, or a graph with them; by default the training objects. Features of a linear
             kernel are not copied and must not change while the index is in use.
         ids : sequence of length n_objects, optional
-            Their names; by default those of the graph.
+            Ids of the objects; by default those of the graph.
         kind : {"exact", "approximate"}
-            Score every object; or find most of the best ones in a graph of objects (needs usearch), see
-            `condrank.index.ObjectIndex.recall`.
+            "exact" scores every object. "approximate" finds most of the best ones in a graph of objects (needs
+            usearch); `condrank.index.ObjectIndex.recall` measures how many.
         connectivity, expansion : int
-            Of an approximate index: connections of an object, and objects kept in sight while
-            building and searching: more of each finds more, and takes longer.
+            For an approximate index: the connections of an object, and the objects considered at a time while building
+            and searching. More of each finds more of the best objects, and takes longer.
         """
         from condrank.index import GraphSettings, ObjectIndex
 
@@ -113,21 +113,24 @@ class Ranker(BaseEstimator):
         return ObjectIndex(self, objects, ids, graph)
 
     def score(self, X: Any, Y: Any = None) -> float:
-        """1 - rank loss, pooled over conditioning nodes, on all pairs of the given nodes (setting 4 if they are new).
+        """1 - rank loss on all pairs of the given nodes, pooled over conditioning nodes (setting 4 if they are new).
+
+        The rank loss is the share of the pairs of objects with different relation values that are ordered wrongly; a
+        tie in the scores counts one half.
 
         Parameters
         ----------
         X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
             A graph; or features (for ``kernel="precomputed"`` kernel values against the training nodes).
         Y : array-like or scipy sparse array of shape (n_nodes, n_nodes), optional
-            Relation values when X is features; NaN where not known.
+            Relation values if X is features; NaN, or not stored if sparse, means unknown.
         """
         fitted = fitted_of(self)
         graph = as_graph(X, Y)
         return 1.0 - pooled_rank_loss(fitted.model, graph.conditioned(self.rank_by))
 
     def _keep(self, fitted: Fitted) -> None:
-        """Take a fitted state. Nothing else writes it."""
+        """Set the fitted state. Nothing else writes it."""
         self.fitted_ = fitted
 
     @property
@@ -136,7 +139,7 @@ class Ranker(BaseEstimator):
         return self._state("n_features")
 
     def _state(self, name: str) -> Any:
-        """A part of the fitted state, as a fitted attribute: an AttributeError where there is none."""
+        """One part of the fitted state; AttributeError before a fit, as for any fitted attribute."""
         fitted = vars(self).get("fitted_")
         found = None if fitted is None else getattr(fitted, name, None)
         if found is None:
@@ -151,17 +154,17 @@ class Ranker(BaseEstimator):
 
 
 def fitted_of(ranker: Ranker) -> Any:
-    """The fitted state of a ranker; NotFittedError before a fit."""
+    """The fitted state of a ranker; raises NotFittedError before a fit."""
     check_is_fitted(ranker, "fitted_")
     return ranker.fitted_
 
 
 def score_pairs(ranker: Ranker, first: Nodes, second: Nodes) -> np.ndarray:
-    """`predict_edges` of nodes that are checked already."""
+    """`Ranker.predict_edges` for nodes that are already checked."""
     scorer = fitted_of(ranker).model
     if len(first) != len(second):
         raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
-    # Small squares, of which the diagonal is kept: a pair costs no more than its coordinates do.
+    # Small squares are scored and their diagonals kept, so that a pair costs no more than its coordinates do.
     parts = []
     for square in row_blocks(len(first), 1, budget=64):
         rows = [scores for _, scores in scorer.blocks(first.block(square), second.block(square))]
@@ -173,12 +176,12 @@ def read_pair(ranker: Ranker, queries: Any, objects: Any) -> tuple[Nodes, Nodes 
     """Conditioning nodes and objects to score."""
     if isinstance(queries, RelationGraph):
         if objects is not None:
-            raise ValueError("objects must be left out when queries is a RelationGraph, which has its own")
+            raise ValueError("objects must be left out when queries is a RelationGraph, which has its own objects")
         refuse_raw(queries)
         return queries.conditioned(ranker.rank_by)[:2]
     first = Nodes(check_features(queries, "queries"))
     if objects is None:
         if not len(fitted_of(ranker).objects):
-            raise ValueError("objects must be given: partial_fit keeps sums over the nodes it has seen, not the nodes")
+            raise ValueError("objects must be given: partial_fit keeps sums over the training nodes, not the nodes")
         return first, None
     return first, first if objects is queries else Nodes(check_features(objects, "objects"))

@@ -1,4 +1,4 @@
-"""What a ranker is given: a graph, or what makes one; and warnings before a fit that learns nothing."""
+"""Checks of what a ranker is given: a graph, or arrays to make one; and warnings about fits that learn nothing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from condrank.graph import RelationGraph
 from condrank.objective.relations import ORDINARY, RECIPROCAL, Relation
 from condrank.observations import Edges, Observations
 
-#: Most labels of a complete relation that are searched for something to rank; searching more takes too long.
+#: A complete relation with more labels is not searched for something to rank: that would take too long.
 FEW_LABELS = 1_000_000
 
 
 def as_graph(X: Any, Y: Any) -> RelationGraph:
-    """The graph itself, or one made of features and relation values."""
+    """The graph itself, or a graph made from features and relation values."""
     if isinstance(X, RelationGraph):
         if Y is not None:
             raise ValueError("Y must be left out when X is a RelationGraph, which has its own relation")
@@ -32,7 +32,7 @@ def as_graph(X: Any, Y: Any) -> RelationGraph:
 
 
 def refuse_raw(graph: RelationGraph) -> None:
-    """A ranker needs numbers: say how texts and tables become some."""
+    """Refuse texts and tables, because a ranker needs numbers. The error says how to encode them."""
     for nodes in (graph.nodes, graph.objects):
         if not nodes.is_raw:
             continue
@@ -48,7 +48,7 @@ def refuse_raw(graph: RelationGraph) -> None:
 
 
 def warn_of_nothing_to_rank(observed: Observations) -> None:
-    """Say that the ranking loss sees nothing where no conditioning node has two different labels."""
+    """Warn if no conditioning node has two different labels, as the ranking loss then learns nothing."""
     if isinstance(observed, Edges):
         starts = observed.indptr[:-1][np.diff(observed.indptr) > 0]
         ranks = np.any(np.maximum.reduceat(observed.values, starts) > np.minimum.reduceat(observed.values, starts))
@@ -56,23 +56,23 @@ def warn_of_nothing_to_rank(observed: Observations) -> None:
         ranks = observed.shape[0] * observed.shape[1] > FEW_LABELS or rankable(observed)
     if not ranks:
         warn(
-            f"{NOTHING_TO_RANK}, so that loss='ranking' learns nothing; use loss='regression', or 'logistic' for games",
+            f"{NOTHING_TO_RANK}, so loss='ranking' learns nothing; use loss='regression', or 'logistic' for games",
             RelationWarning,
         )
 
 
 def warn_of_no_scores(W: Any, relation: Relation) -> None:
-    """Say that a skew-symmetric W of a single coordinate is zero, whatever the data."""
+    """Warn if W is skew-symmetric with a single coordinate: it is then zero for any data."""
     if relation is RECIPROCAL and W.shape == (1, 1):
         warn(
-            "a reciprocal relation of a single linear feature has no scores but zero, as h(v, v') = w x x' must be "
+            "a reciprocal relation of a single linear feature has only zero scores, because h(v, v') = w x x' must be "
             "-h(v', v); use constant=True, which adds strengths, or another kernel",
             RelationWarning,
         )
 
 
 def warn_of_disagreement(graph: RelationGraph, relation: Relation) -> None:
-    """As in the paper, the symmetric or skew part is learned of a relation that is not quite so."""
+    """Warn if a relation is not quite symmetric or reciprocal. As in the paper, its symmetric or skew part is used."""
     if relation is ORDINARY:
         return
     gap = graph.disagreement(relation.sign, graph.centre if relation is RECIPROCAL else 0.0)

@@ -1,4 +1,4 @@
-"""The scikit-learn facade: parameters in, fitted attributes out. The linear algebra is elsewhere."""
+"""`ConditionalRanker`, the scikit-learn estimator: parameters in, fitted attributes out, no linear algebra."""
 
 from __future__ import annotations
 
@@ -30,102 +30,111 @@ from condrank.solvers.system import Options
 
 
 class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
-    """Learn to rank objects conditioned on an object, from relation values between nodes with features.
+    """Learn to rank objects for an object, from nodes (objects with features) and edges (values of some pairs of them).
 
-    Minimises ½‖L(Y - F)‖² + ½ λ‖h‖² over functions h(v, v') = z(v)ᵀ W z(v') on pairs of nodes, F their values on the
-    observed pairs: L is the identity (regression loss) or subtracts the mean over each conditioning node's edges
-    (ranking loss, the paper's conditional RankRLS). The logistic loss takes outcomes of games instead.
+    A ranking is for one node v, the conditioning node (or query). It orders objects v' by score, highest first. The
+    score is h(v, v') = z(v)ᵀ W z(v'), where z(v) has the r coordinates of v in the feature space of ``kernel``. Both v
+    and v' may be nodes that were not in training.
+
+    The fit minimises ½‖L(Y - F)‖² + ½ λ‖h‖², where Y and F are the labels and scores of the observed pairs. L is the
+    identity for ``loss="regression"``. For ``loss="ranking"`` L subtracts the mean over each conditioning node's edges,
+    which no ranking depends on (the paper's conditional RankRLS). ``loss="logistic"`` fits outcomes of games instead.
+
+    An exact kernel of n nodes takes O(n³) time and O(n²) memory; ``n_components`` reduces both to O(n). Call `plan` to
+    see what a fit will take.
 
     Parameters
     ----------
-    relation : {"ordinary", "symmetric", "reciprocal"}
-        What is known of the relation: nothing, h(v, v') = h(v', v), or h(v, v') = -h(v', v).
-    loss : {"ranking", "regression", "logistic"}
-        Order the objects of each conditioning node, predict the values, or (reciprocal only) predict the probability
-        that v beats v'.
-    alpha : float
-        λ of the paper, > 0 (≥ 0 for early stopping).
-    kernel : str or callable
-        Node kernel: "linear", "rbf", "poly", "cosine", "laplacian", "chi2", "sigmoid", "precomputed" or a callable on
-        two rows, as in scikit-learn's ``KernelRidge``; so are ``gamma``, ``degree``, ``coef0`` and ``kernel_params``.
-    gamma, degree, coef0, kernel_params
-        Parameters of the kernel.
-    n_components : None, int or "auto"
-        None: the kernel itself, whose coordinates are as many as nodes. A number of landmarks or of random features:
-        an approximation, O(n) in time and memory. "auto": as many landmarks as ``alpha`` lets be seen, told from a
-        sample of the nodes, and at most 2,000 (see `condrank.suggest_components`). Where that is no fewer than exact
-        coordinates are, those are taken.
-    approximation : {"nystroem", "fourier"}
-        Kernel values against landmarks, for any kernel; or random Fourier features, for "rbf" and "laplacian".
-    landmarks : {"uniform", "kmeans", "pivoted"}
-        Nyström landmarks: a random choice of nodes, centres of clusters (of dense features), or randomly pivoted
-        Cholesky, which looks for nodes that the ones before do not explain.
-    prior : {None, "similarity"}
-        "similarity": start from the unsupervised ranking by ``prior_weight`` · k(v, v') and learn corrections; λ → ∞
-        is unsupervised ranking. For symmetric and ordinary relations of a single domain. Helps on classes that were
-        not in training.
-    prior_weight : float
-        τ, the weight of the prior.
-    constant : bool
-        Append a constant coordinate (add 1 to the kernel), which gives the nodes main effects: for a reciprocal
-        relation a difference of strengths beside the cyclic part, see `strengths`.
-    compared : sequence of int, optional
-        Features whose comparison matters, for reciprocal relations: adds Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v')
-        with symmetric W_f, a step where v overtakes v' that no smooth kernel has.
-        `condrank.model_selection.SimilaritySearch` finds them.
-    feature_weights : array-like of shape (n_features,), optional
-        Weights ≥ 0 that multiply the features before the kernel (automatic relevance determination when learned, as
-        by the same search); compared features are compared as they are.
-    rank_by : {"outgoing", "incoming"}
-        Rank over the edges that start at the conditioning node, or those that end at it. ``predict(queries, objects)``
+    relation : {"ordinary", "symmetric", "reciprocal"}, default="ordinary"
+        What is known about the two directions of a pair: nothing, h(v, v') = h(v', v), or h(v, v') = -h(v', v).
+    loss : {"ranking", "regression", "logistic"}, default="ranking"
+        What to learn: the order of the objects for each conditioning node, the values of the pairs, or (reciprocal
+        relations only) the probability that v beats v'.
+    alpha : float, default=1.0
+        Regularisation λ, > 0 (≥ 0 for early stopping). A larger value gives a simpler model.
+    kernel : str or callable, default="linear"
+        Kernel between nodes, as in scikit-learn's ``KernelRidge``: "linear", "rbf", "poly", "cosine", "laplacian",
+        "chi2", "sigmoid", "precomputed" (nodes are given as a kernel matrix), or a callable on two rows.
+    gamma, degree, coef0, kernel_params : default=None, 3, 1, None
+        Parameters of the kernel, as in ``KernelRidge``.
+    n_components : int or "auto", default=None
+        None takes the exact kernel. A number takes an approximation with that many landmarks or random features.
+        "auto" takes as many landmarks as λ can make use of, estimated from a sample of the nodes, and at most 2,000
+        (see `condrank.suggest_components`). If that is no fewer than the exact coordinates, the exact ones are used.
+    approximation : {"nystroem", "fourier"}, default="nystroem"
+        Use kernel values against landmarks, for any kernel; or random Fourier features, for "rbf" and "laplacian".
+    landmarks : {"uniform", "kmeans", "pivoted"}, default="uniform"
+        How to choose Nyström landmarks: nodes at random, centres of clusters (dense features only), or randomly pivoted
+        Cholesky, which prefers nodes that the previous landmarks do not explain.
+    prior : {"similarity"}, default=None
+        "similarity" starts from the unsupervised ranking by ``prior_weight`` · k(v, v') and learns corrections to it,
+        which vanish as λ → ∞. This helps on classes that were not in training. For symmetric and ordinary relations
+        of a single domain.
+    prior_weight : float, default=1.0
+        Weight τ of the prior.
+    constant : bool, default=False
+        Append a constant coordinate, that is, add 1 to the kernel. This gives each node a score of its own: for a
+        reciprocal relation a strength, beside the cyclic part (see `strengths`).
+    compared : sequence of int, default=None
+        Indices of features for which it matters who has more, for reciprocal relations. Adds
+        Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v') with symmetric W_f: a step where v overtakes v', which no smooth
+        kernel has. `condrank.model_selection.SimilaritySearch` finds such features.
+    feature_weights : array-like of shape (n_features,), default=None
+        Weights ≥ 0 that multiply the features before the kernel; compared features are compared without them.
+        The same search learns them (automatic relevance determination).
+    rank_by : {"outgoing", "incoming"}, default="outgoing"
+        Rank by the edges that start at the conditioning node, or by those that end at it: ``predict(queries, objects)``
         scores the edges query → object, or object → query.
-    clip : bool
-        Drop the negative part of an indefinite kernel instead of refusing it.
-    solver : {"auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit"}
-        How to solve; `plan` tells what "auto" chooses. "iterative" is the better of "primal" and "dual".
-    pairwise_kernel : {None, "linear", "poly2D", "cartesian", "ranking", "mlpk"}
-        Kernel between edges in the place of the relation's Kronecker kernel: k(a, c) + k(b, d), its square, the
-        Cartesian kernel (training nodes only), differences of one score, or metric learning. Solved in the dual.
-    method : {"cg", "bicgstab"}
+    clip : bool, default=False
+        Drop the negative part of an indefinite kernel instead of raising an error.
+    solver : {"auto", "closed_form", "iterative", "primal", "dual", "early_stopping", "explicit"}, default="auto"
+        How to solve. `plan` reports what "auto" chooses. "iterative" takes the cheaper of "primal" and "dual".
+    pairwise_kernel : {"linear", "poly2D", "cartesian", "ranking", "mlpk"}, default=None
+        Kernel between edges (a, b) and (c, d) instead of the relation's Kronecker kernel: k(a, c) + k(b, d), its
+        square, Cartesian (training nodes only), differences of one score, or metric learning. Solved in the dual.
+    method : {"cg", "bicgstab"}, default="cg"
         Krylov method of early stopping.
-    tol : float
-        Relative residual at which an iteration ends.
-    max_iter : int
-        Most iterations.
-    validation_fraction : float
-        Share of the nodes that early stopping holds out, unless `fit` is given a validation graph.
-    n_iter_no_change : int
-        Iterations without a lower validation loss after which early stopping ends.
-    warm_start : bool
-        Start an iteration from the last fit's solution, for example after edges were added. The nodes must be the same.
-    random_state : int, RandomState instance or None
-        For the choice of held-out nodes, of landmarks and of random features.
+    tol : float, default=1e-8
+        Relative residual at which an iteration stops.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    validation_fraction : float, default=0.1
+        Share of the nodes that early stopping holds out, unless `fit` gets a validation graph.
+    n_iter_no_change : int, default=10
+        Early stopping ends after this many iterations without a lower validation loss.
+    warm_start : bool, default=False
+        Start an iteration from the last solution, for example after edges were added. The nodes must be the same.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the choice of held-out nodes, landmarks and random features.
 
     Attributes
     ----------
     coef_ : ndarray of shape (r, r)
-        W, for coordinates of the starting and of the ending node of an edge; without the prior's own τ I. For the dual
-        solver, whose coordinates are the kernel values k_v, the same as ``dual_coef_``, sparse.
+        W, for the coordinates of the starting and the ending node of an edge, without the prior's τ I. The dual solver
+        has the kernel values k_v as coordinates; its W is ``dual_coef_``, sparse.
     compared_coef_ : ndarray of shape (n_compared, r, r)
         The symmetric W_f of the compared features.
     dual_coef_ : ndarray of shape (n, n)
-        A with predictions k_vᵀ A k_v' (beside the prior), computed when asked for. With ``pairwise_kernel`` the
+        A, such that scores are k_vᵀ A k_v' (plus the prior), computed at each access. With ``pairwise_kernel``, the
         coefficients of the edges, sparse.
     alpha_ : float
-        λ in use.
+        λ of the model.
     solver_ : str
-        Solver that ran: one of ``solver``, or "newton" and "dual_newton" for the logistic loss.
+        The solver that ran: one of ``solver``, or "newton" or "dual_newton" for the logistic loss.
     n_iter_ : int or None
-        Its iterations; None for a closed form.
+        Number of its iterations; None for a closed form.
     history_ : list of float
         Validation rank loss after each iteration of early stopping.
     plan_ : Plan
-        What was planned.
+        The plan of the fit.
     n_features_in_ : int
         Number of features of a node.
 
     Examples
     --------
+    Three players have one feature, and the value of a pair is by how much one beats the other. Whom does a new player
+    beat most easily?
+
     >>> import numpy as np
     >>> from condrank import ConditionalRanker
     >>> strength = np.array([[0.1], [0.9], [0.5]])
@@ -196,16 +205,16 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
 
     @with_callbacks
     def fit(self, X: Any, Y: Any = None, validation: RelationGraph | None = None) -> ConditionalRanker:
-        """Learn from a graph, or from node features and their relation.
+        """Learn from a graph, or from the features of nodes and the values of their pairs.
 
         Parameters
         ----------
         X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
             A graph; or features (a kernel matrix for ``kernel="precomputed"``), which are not copied.
         Y : array-like or scipy sparse array of shape (n_nodes, n_nodes), optional
-            Relation values when X is features; NaN, or not stored if sparse, means not observed.
+            Relation values if X is features; NaN, or not stored if sparse, means not observed.
         validation : RelationGraph, optional
-            Graph on which early stopping measures its loss; by default a share of the nodes is held out.
+            Graph on which early stopping measures its loss; by default a share of the nodes is held out for this.
         """
         graph = as_graph(X, Y)
         settings = read_settings(self, graph)
@@ -226,7 +235,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         return self
 
     def _hold_out(self, graph: RelationGraph, validation: Any) -> tuple[RelationGraph, HeldOut | None]:
-        """What is learned from, and what early stopping measures its loss on."""
+        """The graph to learn from, and the held-out graph of early stopping."""
         if validation is not None and not isinstance(validation, RelationGraph):
             raise ValueError(f"validation must be a RelationGraph, got {type(validation).__name__}")
         if not stops_early(self.solver):
@@ -239,21 +248,21 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         patience = check_count("n_iter_no_change", self.n_iter_no_change)
         return graph, HeldOut(validation.conditioned(self.rank_by), patience)
 
-    @available_if(lambda self: not hasattr(self, "alphas"))  # a search has nothing to choose by in sums
+    @available_if(lambda self: not hasattr(self, "alphas"))  # sums over the nodes do not suffice to choose λ
     def partial_fit(self, X: Any, Y: Any = None) -> ConditionalRanker:
-        """Add nodes to those learned from so far, as fitting to all of them together would; from none at first.
+        """Learn from a further block of nodes. The result is the same as fitting to all blocks together.
 
-        What is kept of the nodes is sums over their features, not the nodes: objects have to be passed to `predict`
-        and `rank` afterwards. A node whose label comes later is a block of its own, to be added then.
+        The ranker keeps sums over the features of the nodes, not the nodes. So `predict` and `rank` need objects
+        afterwards. If the label of a node arrives later, add the node then, as a block of its own.
 
         Parameters
         ----------
         X : RelationGraph
-            Nodes with a factored relation (`RelationGraph.from_classes`, also of a taxonomy, or ``from_factors`` with
-            the same S each time): that of pairs across blocks follows from the factors, classes being matched by name.
-            The kernel is "linear" or "cosine", or approximated by ``n_components`` chosen from the first block.
+            Nodes with a factored relation: `RelationGraph.from_classes`, also with a taxonomy, or ``from_factors`` with
+            the same S each time. The values of pairs across blocks follow from the factors; classes are matched by
+            name. The kernel is "linear" or "cosine", or approximated by ``n_components`` from the first block.
         Y : None
-            For scikit-learn only: a matrix of labels tells nothing of pairs across blocks.
+            For scikit-learn only: a matrix of labels has no values for pairs across blocks.
         """
         graph, last = as_graph(X, Y), vars(self).get("fitted_")
         problem = Problem(graph, read_settings(self, graph, draw=last is None))
@@ -264,13 +273,13 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         return self
 
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
-        """Fitted rankers for other λ, one after the other, from the factorisation of this fit.
+        """Fitted rankers for other values of λ, one at a time, from the factorisation of this fit.
 
-        On a complete graph a further λ costs O(r²); otherwise each iteration starts from the solution before.
+        On a complete graph a further λ costs O(r²). On other graphs each iteration starts from the previous solution.
         """
         fitted = fitted_of(self)
         if stops_early(fitted.solver):
-            raise ValueError("path is for solvers of a given λ; early stopping is fitted anew for each")
+            raise ValueError("path needs a solver for a given λ, got early stopping, which has to be fitted for each")
         if fitted.system is None:
             raise ValueError("a loaded ranker has no factorisation to make a path from; fit it again")
         return self._path(fitted, check_numbers("alphas", alphas, above=0.0))
@@ -291,23 +300,23 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
     def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only.
 
-        With ``rank_by="incoming"`` that each object beats each conditioning node. Those of the two directions of a
-        pair sum to one exactly.
+        With ``rank_by="incoming"`` it is the probability that each object beats each conditioning node. The
+        probabilities of the two directions of a pair sum to one exactly.
         """
         model = fitted_of(self).model
         return model.probabilities(*read_pair(self, queries, objects))
 
     def strengths(self, nodes: Any) -> np.ndarray:
-        """Strength f(v) of nodes: the transitive part f(v) - f(v') of a reciprocal relation learned with ``constant``.
+        """Strengths f(v) of nodes, (n_nodes,), for a reciprocal relation learned with ``constant=True``.
 
-        The rest of a score, predict - (f(v) - f(v')), is cyclic: no order of the nodes explains it. That does not hold
-        with ``compared`` features, whose part is in the rest.
+        f(v) - f(v') is the transitive part of a score: one order of the nodes explains it. The rest of the score is
+        cyclic: no order explains it. With ``compared`` features the rest includes their part and is not only cyclic.
         """
         fitted_of(self)
         return strengths_of(self, read_pair(self, nodes, None if isinstance(nodes, RelationGraph) else nodes)[0])
 
     def plan(self, X: Any, Y: Any = None) -> Plan:
-        """Which solver `fit` will take and why, with its flops and memory, before any work is done."""
+        """The solver that `fit` will use, why, and its flops and memory, before any work is done."""
         graph = as_graph(X, Y)
         settings = read_settings(self, graph, draw=False)
         early = stops_early(self.solver)
@@ -316,7 +325,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
 
 
 def strengths_of(ranker: ConditionalRanker, nodes: Nodes) -> np.ndarray:
-    """`ConditionalRanker.strengths` of nodes that are checked already."""
+    """`ConditionalRanker.strengths` for nodes that are already checked."""
     model = fitted_of(ranker).model
     if ranker.relation != "reciprocal" or not ranker.constant:
         raise ValueError("strengths needs relation='reciprocal' and constant=True")

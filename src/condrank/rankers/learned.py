@@ -1,4 +1,4 @@
-"""What a fitted ranker has learned, as arrays."""
+"""The fitted attributes of a ranker: how the fit went, and what it learned, as arrays."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from condrank.rankers.base import Ranker, fitted_of
 
 
 class Learned(Ranker):
-    """Fitted attributes: how the fit went, and weights for the starting and the ending node of an edge."""
+    """Fitted attributes. Weights are always for the starting and the ending node of an edge, in this order."""
 
     @property
     def alpha_(self) -> float:
-        """λ in use."""
+        """λ of the model."""
         return self._state("alpha")
 
     @property
     def solver_(self) -> str:
-        """Solver that ran."""
+        """The solver that ran."""
         return self._state("solver")
 
     @property
     def plan_(self) -> Plan:
-        """What was planned."""
+        """The plan of the fit."""
         return self._state("plan")
 
     @property
     def n_iter_(self) -> int | None:
-        """Iterations; None for a closed form."""
+        """Number of iterations; None for a closed form."""
         self._state("plan")
         return self.fitted_.n_iter
 
@@ -41,7 +41,7 @@ class Learned(Ranker):
 
     @property
     def coef_(self) -> np.ndarray:
-        """W for coordinates of the starting and of the ending node of an edge."""
+        """W, for the coordinates of the starting and of the ending node of an edge."""
         model = fitted_of(self).model
         W = model.W if isinstance(model, Model | ComparedModel) else model.dual()
         W = W[0] if isinstance(model, ComparedModel) else W
@@ -49,17 +49,17 @@ class Learned(Ranker):
 
     @property
     def compared_coef_(self) -> np.ndarray:
-        """W_f of each compared feature, for the starting node's feature minus the ending node's."""
+        """W_f of each compared feature, for the sign of the starting node's feature minus the ending node's."""
         model = fitted_of(self).model
         if not isinstance(model, ComparedModel):
-            raise AttributeError("compared_coef_ is for a ranker with compared features")
+            raise AttributeError("compared_coef_ needs a ranker with compared features")
         return model.W[1:] if self.rank_by == "outgoing" else -model.W[1:]
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Dual coefficients of the pairs of training nodes, computed at each access by two matrix products."""
+        """Dual coefficients of the pairs of training nodes, computed by two matrix products at each access."""
         model = fitted_of(self).model
         if not len(fitted_of(self).objects):
-            raise AttributeError("dual_coef_ is over training nodes, which partial_fit does not keep")
+            raise AttributeError("dual_coef_ needs the training nodes, which partial_fit does not keep")
         A = model.dual()
         return A if self.rank_by == "outgoing" else A.T

@@ -1,4 +1,4 @@
-"""Rankings: the best objects for each conditioning node, found without holding all scores."""
+"""Rankings: the best objects for each conditioning node, found without keeping all scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from condrank.nodes import Nodes
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The top objects for each conditioning node, best first.
+    """The best objects for each conditioning node, best first.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Ranking:
     scores : ndarray of shape (n_queries, top)
         Their scores, descending; equal scores are ordered by position.
     ids : ndarray of shape (n_queries, top) or None
-        Their ids, where the objects have ids.
+        Their ids, if the objects have ids.
     query_ids : ndarray of shape (n_queries,) or None
         Ids of the conditioning nodes.
     """
@@ -36,16 +36,16 @@ class Ranking:
         return len(self.indices)
 
     def __getitem__(self, query: int) -> list[tuple[Any, float]]:
-        """Id (or position) and score of the objects of one conditioning node, best first; iteration goes over them."""
+        """Ids (or positions) and scores of the objects for one conditioning node, best first."""
         names = self.indices if self.ids is None else self.ids
-        kept = self.indices[query] >= 0  # an index may have fewer objects for some
+        kept = self.indices[query] >= 0  # an index may have fewer objects for some conditioning nodes
         return list(zip(names[query][kept].tolist(), self.scores[query][kept].tolist(), strict=True))
 
     def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
         return (self[query] for query in range(len(self)))
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per conditioning node and place: query, rank, object, score."""
+        """A pandas table with one row per conditioning node and object: query, rank, object, score."""
         try:
             import pandas as pd
         except ModuleNotFoundError:
@@ -74,7 +74,7 @@ class Ranking:
 
 
 def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top: int, names: Nodes) -> Ranking:
-    """The ``top`` objects for each conditioning node; ``names`` are the objects' own ids. Scores are made in blocks."""
+    """The ``top`` best objects for each conditioning node. Scores are computed in blocks; ``names`` has the ids."""
     indices, scores = [], []
     for _, block in scorer.blocks(queries, objects):
         best = top_indices(block, top)
@@ -88,7 +88,10 @@ def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top:
 
 
 def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
-    """Positions of the ``top`` largest entries of each row, best first, ties by position. O(m + top log top) a row."""
+    """Positions of the ``top`` largest entries of each row, best first, ties by position.
+
+    O(m + top log top) for a row of m entries.
+    """
     n_objects = scores.shape[1]
     top = min(top, n_objects)
     if top == n_objects:
@@ -98,7 +101,7 @@ def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
     values = np.take_along_axis(scores, best, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")
     best = np.take_along_axis(best, order, axis=1)
-    # Where the last place is tied with objects left out, the partition chose among them at will: choose by position.
+    # If objects left out have the same score as the last place, the partition chose arbitrarily: choose by position.
     last = np.take_along_axis(scores, best[:, -1:], axis=1)
     for row in np.flatnonzero((scores >= last).sum(axis=1) > top):
         best[row] = np.argsort(-scores[row], kind="stable")[:top]
@@ -108,8 +111,8 @@ def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
 def without_self(
     itself: np.ndarray, indices: np.ndarray, scores: np.ndarray, top: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rankings without the one object that is the conditioning node itself, ``top`` long."""
+    """Rankings of length ``top`` without the object that is the conditioning node itself."""
     kept = indices != itself[:, None]
-    kept[np.flatnonzero(kept.all(axis=1)), -1] = False  # who is not in its own ranking gives up the last place
+    kept[np.flatnonzero(kept.all(axis=1)), -1] = False  # all rows lose one place: the last, if the node is not there
     shape = (len(indices), indices.shape[1] - 1)
     return indices[kept].reshape(shape)[:, :top], scores[kept].reshape(shape)[:, :top]

@@ -1,4 +1,4 @@
-"""``save`` and ``load`` of a ranker."""
+"""Saving a ranker to a file and loading it."""
 
 from __future__ import annotations
 
@@ -17,61 +17,62 @@ from condrank.rankers.base import Ranker, fitted_of
 
 
 def refuse_index(manifest: dict[str, Any]) -> None:
-    """Refuse the file of an index: it holds a ranker, but also objects that would be lost."""
+    """Refuse the file of an index: it has a ranker, but also objects that would be lost."""
     if "index" in manifest:
-        raise ValueError("it is the file of an index: load it with ObjectIndex.load, and take its ranker, index.ranker")
+        raise ValueError("it is the file of an index: load it with ObjectIndex.load; its ranker is index.ranker")
 
 
 class Saved(Ranker):
-    """What can be saved once it is fitted, and loaded without running code."""
+    """A ranker that can be saved once it is fitted, and loaded without running code."""
 
     def save(self, path: Any) -> None:
-        """Write the fitted ranker to one file of plain arrays. If that fails, the old file stays as it was.
+        """Write the fitted ranker to one file of plain arrays. If that fails, an older file stays as it was.
 
-        A `ConditionalRankerCV` saves the plain ranker that was chosen, without the losses of the others.
+        A `ConditionalRankerCV` saves the plain ranker that it chose, without the losses of the search.
 
         Parameters
         ----------
         path : path-like
-            The file; in a folder (one that exists, or with a trailing slash) ``model.safetensors``. The file has the
-            layout of safetensors. Features of the training nodes are part of it, as predictions need them.
+            The file; or a folder (an existing one, or a path with a trailing slash), for ``model.safetensors`` in it.
+            The file has the layout of safetensors. It includes the features of the training nodes, because predictions
+            need them.
         """
         write_file(path, *self.to_state())
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Manifest of plain values and named arrays, from which `from_state` makes the ranker again."""
+        """A manifest of plain values, and named arrays; `from_state` makes the ranker from them."""
         fitted, arrays = fitted_of(self), Arrays()
         params = {name: plain(f"parameter {name}", value) for name, value in self._saved_params().items()}
         two_domains = fitted.model.cols is not fitted.model.rows
         try:
             agreed_settings(params, fitted.settings.to_state(), fitted.n_features, two_domains)
         except ValueError as error:
-            raise ValueError(f"the parameters were changed since the fit, fit again before saving: {error}") from None
+            raise ValueError(f"the parameters were changed since the fit; fit again before saving: {error}") from None
         return {"condrank": __version__, "params": params} | fitted.to_state(arrays), arrays.named
 
     @classmethod
     def from_state(cls, manifest: dict[str, Any], held: Held) -> Any:
-        """The `ConditionalRanker` of a manifest, and those of the arrays that belong to it."""
+        """The `ConditionalRanker` of a manifest and its arrays, as `to_state` gives them."""
         from condrank.rankers.conditional import ConditionalRanker
 
         ranker = ConditionalRanker(**manifest["params"])
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
             ranker._keep(FittedRanker.from_state(manifest, held, ranker.get_params(deep=False)))
         return ranker
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> Any:
-        """The ranker that was saved: it ranks as before. A ValueError reports a truncated, damaged or newer file.
+        """Load a saved ranker, which ranks as before. A truncated, damaged or newer file raises a ValueError.
 
-        With ``kernel="precomputed"`` it takes kernel values against its training nodes, one row a node; subgraphs of
-        the graph that it was trained in cannot be looked up, as only the training nodes' kernel is saved.
+        With ``kernel="precomputed"`` a loaded ranker takes kernel values against its training nodes, one row per node.
+        It cannot look up subgraphs of its training graph, because only the kernel of the training nodes is saved.
 
         Parameters
         ----------
         path : path-like
             File or folder, as given to `save`.
         mmap : bool
-            Read arrays only when they are used; their checksums are then not compared, nor are they known to be finite.
+            Read arrays only when they are used. They are then not checked: neither their checksums nor for NaN.
         """
         manifest, arrays = read_file(path, mmap)
         with whole(model_file(path), "model"):
@@ -84,5 +85,5 @@ class Saved(Ranker):
             return ranker
 
     def _saved_params(self) -> dict[str, Any]:
-        """Parameters of the plain ranker that is saved."""
+        """The parameters that are saved: those of the plain ranker."""
         return self.get_params(deep=False)
