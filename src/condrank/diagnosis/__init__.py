@@ -8,7 +8,8 @@
   :mod:`condrank.diagnosis.cycles`;
 * shares of triples that violate stochastic transitivity or T-transitivity,
   :mod:`condrank.diagnosis.transitivity`;
-* a recommended relation and loss with reasons, :mod:`condrank.diagnosis.recommendation`.
+* a recommended relation and loss with reasons, :mod:`condrank.diagnosis.recommendation`. ``recommend(graph)`` gives
+  these alone, :mod:`condrank.diagnosis.choice`.
 
 >>> import numpy as np
 >>> from condrank.diagnosis import diagnose
@@ -18,6 +19,7 @@
 ('reciprocal', 1)
 """
 
+from condrank.diagnosis.choice import Recommendation, recommend
 from condrank.diagnosis.cycles import CyclicTriads, HodgeSplit, cyclic_triads, hodge_split, skew_flow
 from condrank.diagnosis.degrees import Degrees, Rows, describe_degrees, describe_rows
 from condrank.diagnosis.relation import RelationParts, Values, describe_values, relation_parts
@@ -34,6 +36,7 @@ __all__ = [
     "Degrees",
     "Diagnosis",
     "HodgeSplit",
+    "Recommendation",
     "RelationParts",
     "Rows",
     "StochasticTransitivity",
@@ -45,6 +48,7 @@ __all__ = [
     "describe_values",
     "diagnose",
     "hodge_split",
+    "recommend",
     "relation_parts",
     "skew_flow",
     "stochastic_transitivity",

@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from condrank.diagnosis.choice import MAX_NODES, measure
 from condrank.diagnosis.cycles import CyclicTriads, HodgeSplit, cyclic_triads, hodge_split, skew_flow
-from condrank.diagnosis.degrees import Degrees, Rows, describe_degrees, describe_rows
+from condrank.diagnosis.degrees import Degrees, Rows, describe_degrees
 from condrank.diagnosis.reading import read_labels
 from condrank.diagnosis.recommendation import (
     Loss,
     Relation,
     further_advice,
     recommend_constant,
-    recommend_loss,
-    recommend_relation,
     sample_advice,
 )
-from condrank.diagnosis.relation import RelationParts, Values, describe_values, relation_parts
+from condrank.diagnosis.relation import RelationParts, Values
 from condrank.diagnosis.summary import summarise
 from condrank.diagnosis.transitivity import (
     StochasticTransitivity,
@@ -130,7 +129,7 @@ class Diagnosis:
         return self.summary()
 
 
-def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any = 0) -> Diagnosis:
+def diagnose(graph: Any | ArrayLike, *, max_nodes: int = MAX_NODES, random_state: Any = 0) -> Diagnosis:
     """Measure the labels of a relation, and recommend a relation and a loss; features are not used.
 
     Time O(n³) and memory O(n²) in the number n ≤ ``max_nodes`` of nodes measured: a Cholesky factorisation
@@ -157,11 +156,8 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
     rng = np.random.default_rng(random_state)
     labels = read_labels(graph, int(max_nodes), rng)
     Y, two_domain = labels.Y, labels.two_domain
-    values = describe_values(Y, two_domain=two_domain, n_duplicates=labels.n_duplicates)
-    rows = describe_rows(Y)
-    parts = None if two_domain else relation_parts(Y)
-    n_one_way = 0 if parts is None else _n_pairs(Y) - parts.n_pairs
-    relation, reasons = recommend_relation(parts, values, n_one_way)
+    found = measure(labels)
+    values, rows, parts, relation = found.values, found.rows, found.parts, found.relation
 
     hodge = triads = stochastic = t_norms = None
     read_as_reciprocal = False
@@ -174,21 +170,17 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
         if complete or parts.n_pairs:
             centre = parts.offset + (parts.mean or 0.0)
             flow = skew_flow(Y, centre=centre, complete=complete)
-            read_as_reciprocal = complete and n_one_way > 0
+            read_as_reciprocal = complete and found.n_one_way > 0
             hodge, triads = hodge_split(flow), cyclic_triads(flow)
             stochastic = stochastic_transitivity(flow, random_state=rng)
-    sampled = Y.shape != labels.shape
-    # A sample of a sparse graph keeps few edges per row, so the number of the whole graph counts.
-    edges_per_row = labels.n_edges / labels.shape[0] if sampled else rows.edges_per_row
-    loss, loss_reasons = recommend_loss(relation, values, rows, edges_per_row, sampled)
-    reasons += loss_reasons + further_advice(relation, values, hodge, triads, t_norms)
-    reasons += sample_advice(rows, edges_per_row) if sampled else []
+    reasons = found.relation_reasons + found.loss_reasons + further_advice(relation, values, hodge, triads, t_norms)
+    reasons += sample_advice(rows, found.edges_per_row) if found.sampled else []
     return Diagnosis(
         recommended_relation=relation,
-        recommended_loss=loss,
+        recommended_loss=found.loss,
         recommended_constant=recommend_constant(relation, hodge),
         reasons=reasons,
-        loss_reasons=loss_reasons,
+        loss_reasons=found.loss_reasons,
         shape=labels.shape,
         two_domain=two_domain,
         n_edges=labels.n_edges,
@@ -207,13 +199,6 @@ def diagnose(graph: Any | ArrayLike, *, max_nodes: int = 1000, random_state: Any
         stochastic=stochastic,
         t_norms=t_norms,
     )
-
-
-def _n_pairs(Y: NDArray[np.float64]) -> int:
-    """Unordered pairs of different nodes with at least one direction observed."""
-    seen = np.isfinite(Y)
-    seen = seen | seen.T
-    return int(seen.sum() - np.trace(seen)) // 2
 
 
 def _plain(thing: Any) -> Any:
