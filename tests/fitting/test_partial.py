@@ -270,7 +270,7 @@ def test_a_fit_without_sums_cannot_go_on():
     with pytest.raises(ValueError, match="without sums"):
         ConditionalRanker().fit(X, X @ X.T).partial_fit(block)
     ranker = ConditionalRanker().partial_fit(block)
-    with pytest.raises(ValueError, match="kernel must be that of the nodes before"):
+    with pytest.raises(ValueError, match="kernel must be 'linear', as for the nodes before"):
         ranker.set_params(kernel="cosine").partial_fit(block)
 
 
@@ -335,11 +335,11 @@ def test_objects_with_other_features_are_refused():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ({"gamma": 2.0}, r"gamma must be that of the nodes before, None, got 2\.0"),
-        ({"kernel": "laplacian"}, "kernel must be that of the nodes before, 'rbf', got 'laplacian'"),
+        ({"gamma": 2.0}, r"gamma must be None, as for the nodes before, got 2\.0"),
+        ({"kernel": "laplacian"}, "kernel must be 'rbf', as for the nodes before, got 'laplacian'"),
         ({"constant": True}, "constant must be"),
         ({"feature_weights": [1, 1, 1, 0]}, "feature_weights must be"),
-        ({"n_components": 6}, "n_components must be that of the nodes before, 5, got 6"),
+        ({"n_components": 6}, "n_components must be 5, as for the nodes before, got 6"),
         ({"landmarks": "pivoted"}, "landmarks must be"),
         ({"kernel": "linear", "n_components": None}, "kernel must be"),
         ({"rank_by": "incoming"}, "rank_by must be"),

@@ -190,7 +190,7 @@ def test_a_refusal_names_what_would_fit(monkeypatch):
     components = int(said.split("n_components=")[1].split()[0])
     ConditionalRanker(n_components=components, **RBF).fit(graph)  # as advised
     said = refusal(ranker, graph, 100, monkeypatch)
-    assert "a factored relation (RelationGraph.from_classes) would do" in said
+    assert "together with a factored relation (RelationGraph.from_classes)" in said
 
 
 def test_float32_is_advised_with_what_it_takes(monkeypatch):

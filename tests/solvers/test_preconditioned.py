@@ -202,7 +202,7 @@ def test_a_path_of_too_few_iterations_warns():
 def test_few_edges_that_do_not_converge_can_be_solved_at_once():
     graph = RelationGraph(X, holes(0.5))
     few = {"kernel": "rbf", "gamma": GAMMA, "alpha": 1e-6, "max_iter": 2}
-    advice = rf"or have the {graph.n_edges} edges solved at once by solver='explicit'"
+    advice = rf"or solve the {graph.n_edges} edges directly with solver='explicit'"
     with pytest.warns(ConvergenceWarning, match=advice):
         ConditionalRanker(solver="dual", **few).fit(graph)
     ConditionalRanker(solver="explicit", **few).fit(graph)

@@ -1,1 +1,1 @@
-"""One way for a fit: plan, run, fitted state."""
+"""How a fit runs: parameters are read, a solver is planned and run, and the result becomes the fitted state."""

@@ -1,4 +1,4 @@
-"""Parameters, settings and model of a stored fit: each follows from the others, so that a change of one is noticed."""
+"""Checks that the parameters, settings and model of a stored fit agree, so that a change of one of them is noticed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from condrank.persistence.plain import check_same
 from condrank.problem.settings import Settings
 from condrank.solvers import SOLVERS
 
-# Settings that predictions depend on; the others say how the solution was found.
-MEANING = (
+# The settings that predictions depend on. The others only say how the solution was found.
+SCORING_SETTINGS = (
     "relation",
     "loss",
     "alpha",
@@ -31,7 +31,7 @@ MEANING = (
 
 
 def agreed_settings(params: dict[str, Any], given: dict[str, Any], n_features: int, two_domains: bool) -> Settings:
-    """Settings that follow from a ranker's parameters, which have to be valid and to agree with those of the fit.
+    """The settings of a ranker's parameters. A ValueError says which are invalid or differ from those of the fit.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def agreed_settings(params: dict[str, Any], given: dict[str, Any], n_features: i
     given : dict
         Settings of the fit, as `Settings.to_state` gives them.
     n_features : int
-        Of the conditioning nodes of training.
+        Number of features of the conditioning nodes in training.
     two_domains : bool
-        Objects are other nodes.
+        Whether the objects are nodes of another domain.
     """
     ranker = SimpleNamespace(**params)
     check_number("validation_fraction", ranker.validation_fraction)
@@ -54,13 +54,13 @@ def agreed_settings(params: dict[str, Any], given: dict[str, Any], n_features: i
     graph: Any = SimpleNamespace(is_two_domain=two_domains, n_features_in_=n_features, n_edges=1, centre=centre)
     settings = read_settings(ranker, graph, draw=False)
     stored = settings.to_state()
-    for name in MEANING:
+    for name in SCORING_SETTINGS:
         check_same(f"{name} of the fit", given[name], stored[name])
     return settings
 
 
 def check_model(given: dict[str, Any], settings: Settings, plan: Plan) -> None:
-    """Refuse a model that is not of the kind and scale that the settings and the solver of its fit give."""
+    """Refuse a model whose kind or scale does not follow from the settings and the solver of its fit."""
     over_edges = SOLVERS[plan.solver].over_edges
     kind = EdgeModel if over_edges else ComparedModel if settings.compared else Model
     follows: dict[str, Any] = {"class": kind.__name__, "offset": settings.centre}

@@ -1,4 +1,4 @@
-"""The one fitted state of a ranker: frozen, and written in one place."""
+"""The fitted state of a ranker. It is frozen, and written in one place only."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from condrank.problem.problem import Problem
 from condrank.problem.settings import Settings
 from condrank.solvers.system import Solution, System
 
-# Fitted attributes that a file has; early stopping has its history beside them.
+# The fitted attributes in a file; early stopping adds its history.
 STORED = ("alpha_", "n_iter_", "n_features_in_", "solver_")
 
 
 class Scorer(Protocol):
-    """Whatever scores objects conditioned on nodes; `condrank.models.model.Model` is one."""
+    """An object that scores objects for conditioning nodes, such as `condrank.models.model.Model`."""
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        """Scores of all objects, one block of conditioning nodes at a time; None means the training nodes."""
         ...
 
 
@@ -40,9 +40,9 @@ class Fitted:
     Attributes
     ----------
     model : Scorer
-        Scores objects conditioned on nodes.
+        Scores objects for conditioning nodes.
     objects : Nodes
-        The training objects, for their number and their ids; none where only sums were kept.
+        The training objects, for their number and their ids; empty if only sums were kept.
     n_features : int
         Features of a node.
     """
@@ -59,19 +59,19 @@ class FittedRanker(Fitted):
     Attributes
     ----------
     settings : Settings
-        Of the fit; λ is that of the model.
+        Settings of the fit, with the λ of the model.
     plan : Plan
-        What was planned.
+        The plan of the fit.
     n_iter : int or None
-        Iterations; None for a direct solver.
+        Number of iterations; None for a direct solver.
     history : tuple of float or None
         Validation loss after each iteration of early stopping.
     trained_on : (Nodes, Nodes) or None
-        The nodes that edges start and end at; None for a loaded ranker.
+        The nodes that edges start at and end at; None for a loaded ranker.
     system : System or None
-        The factorisation, for a path and for warm starts; None for a loaded ranker.
+        The factorisation, for paths and warm starts; None for a loaded ranker.
     sums : FactoredSums or None
-        Sums over the nodes, to which nodes can be added.
+        Sums over the nodes, to which `partial_fit` can add nodes.
     """
 
     settings: Settings
@@ -84,7 +84,7 @@ class FittedRanker(Fitted):
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, system: System, sums: FactoredSums | None = None) -> FittedRanker:
-        """The state of a fit whose weights are still to be found."""
+        """The state of a fit before its weights are known."""
         settings, queries, graph = problem.settings, problem.queries, problem.graph
         return cls(
             model=system.model(),
@@ -99,7 +99,7 @@ class FittedRanker(Fitted):
 
     @property
     def alpha(self) -> float:
-        """λ in use."""
+        """λ of the model."""
         return self.settings.alpha
 
     @property
@@ -108,8 +108,8 @@ class FittedRanker(Fitted):
         return self.plan.solver
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Plain values, and arrays that are added to those of a file."""
-        # In a file the training nodes are on this machine.
+        """The state as plain values. Its arrays are added to ``arrays``."""
+        # A file has the training nodes themselves, also if they are on a cluster now.
         model = self.model.gathered()
         plain_values = {
             "alpha_": self.alpha,
@@ -130,7 +130,7 @@ class FittedRanker(Fitted):
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, params: dict[str, Any]) -> FittedRanker:
-        """A state from plain values and arrays, checked against each other and the parameters of the ranker."""
+        """The state of plain values and arrays, checked against each other and the parameters of the ranker."""
         stored, fitted = given["model"], given["fitted"]
         if not set(STORED) <= set(fitted) <= {*STORED, "history_"}:
             names = f"fitted attributes must be {[*STORED]} and, for early stopping, history_"
@@ -154,9 +154,9 @@ class FittedRanker(Fitted):
         return cls(model, objects, n_features, settings, plan, n_iter, history, sums=sums)
 
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:
-        """The same state with weights."""
-        told = None if history is None else tuple(history)
-        return replace(self, model=self.model.with_weights(W), n_iter=n_iter, history=told)
+        """The same state with weights W."""
+        losses = None if history is None else tuple(history)
+        return replace(self, model=self.model.with_weights(W), n_iter=n_iter, history=losses)
 
     def at(self, alpha: float, solution: Solution) -> FittedRanker:
         """The same state at another λ."""

@@ -1,4 +1,4 @@
-"""Early stopping's held-out nodes: how they are chosen, and the loss on them after each iteration."""
+"""The held-out nodes of early stopping: how they are chosen, and the loss on them after each iteration."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from condrank.graph.relation_graph import Conditioned
 
 
 class HeldOut:
-    """Rank loss on held-out nodes after each iteration; stops when it has not fallen for some time.
+    """Rank loss on held-out nodes after each iteration. Stops when it has not fallen for a while.
 
     Parameters
     ----------
     given : Conditioned
         Held-out conditioning nodes and objects, and their relation.
     patience : int
-        Iterations without a new lowest loss after which to stop.
+        Number of iterations without a new lowest loss after which to stop.
 
     Attributes
     ----------
     history : list of float
         Loss after each iteration.
     best : ndarray
-        Weights of the lowest loss.
+        Weights with the lowest loss.
     """
 
     def __init__(self, given: Conditioned, patience: int):
@@ -44,7 +44,7 @@ class HeldOut:
         return int(np.argmin(self.history)) + 1
 
     def stop_after(self, scorer: Scorer, W: np.ndarray) -> bool:
-        """Note the loss of a model and, if it is the lowest so far, its weights; True asks to stop."""
+        """Record the loss of a model and, if it is the lowest so far, its weights. True means stop."""
         self.history.append(pooled_rank_loss(scorer, self.given))
         if self.best_iteration == len(self.history):
             self.best = W.copy()
@@ -54,7 +54,7 @@ class HeldOut:
 def hold_out(
     graph: RelationGraph, share: float, random_state: Any, rank_by: str = "outgoing"
 ) -> tuple[RelationGraph, RelationGraph]:
-    """Split a graph by nodes: a training graph and one of held-out nodes, with no edge between the two (setting 4).
+    """Split a graph by nodes into a training graph and a held-out graph, without the edges between them (setting 4).
 
     In two domains only the conditioning nodes are split (setting 2).
     """

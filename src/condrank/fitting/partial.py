@@ -1,4 +1,4 @@
-"""Learning block by block: nodes are added to the sums that a closed form follows from, and are not kept."""
+"""Learning from blocks of nodes: the closed form follows from sums over the nodes, so the nodes are not kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from condrank.solvers.system import System
 
 
 def held_sums(system: System, observed: Observations) -> FactoredSums | None:
-    """The sums that a fit has made, to which `add_nodes` can add; None where there are none."""
+    """The sums of a fit to which `add_nodes` can add, or None if it has none."""
     if not isinstance(system, ClosedForm) or not isinstance(observed, Factored):
         return None
     rows, cols = system.rows, system.cols
@@ -33,9 +33,10 @@ def held_sums(system: System, observed: Observations) -> FactoredSums | None:
 
 
 def add_nodes(last: FittedRanker | None, problem: Problem) -> FittedRanker:
-    """The nodes of a problem added to those of the last fit, and solved again; from none at first.
+    """Add the nodes of a problem to those of the last fit (if any), and solve again.
 
-    The result is that of a fit to all nodes together. O(bp²) for b nodes of p features, and the closed form.
+    The result is the same as a fit to all nodes together. Costs O(bp²) for b new nodes of p features, plus the closed
+    form.
     """
     settings, graph = problem.settings, problem.graph
     _check(settings, graph)
@@ -45,7 +46,7 @@ def add_nodes(last: FittedRanker | None, problem: Problem) -> FittedRanker:
     if last is not None:
         before = _check_before(last, settings, first, second)
         features = last.model.rows.features, last.model.cols.features
-        dtype = min(first.dtype, last.model.rows.nodes.dtype)  # the least precise block says what is rounding noise
+        dtype = min(first.dtype, last.model.rows.nodes.dtype)  # the least precise block sets the rounding noise
     else:
         dtype = first.dtype
         by_rows = _features(settings, first)
@@ -71,24 +72,24 @@ def add_nodes(last: FittedRanker | None, problem: Problem) -> FittedRanker:
 
 
 def _check(settings: Settings, graph: RelationGraph) -> None:
-    """Refuse a graph whose sums cannot be updated with these settings."""
+    """Refuse a graph or settings for which no sums can be updated."""
     what = None
     if is_dask(graph.nodes.base):
-        what = "Dask arrays are blocks already, over which fit makes the same sums in one go"
+        what = "Dask arrays are already in blocks, and fit computes the same sums over them at once"
     elif not isinstance(graph.relation, Factored):
-        what = "a relation given as a matrix or by edges has no sums that pairs with other blocks would follow from"
+        what = "a relation given as a matrix or by edges says nothing about pairs with nodes of other blocks"
     elif settings.solver not in ClosedFormSolver.serves or not settings.loss.is_quadratic:
         given = f"solver={settings.solver!r}" if settings.loss.is_quadratic else "loss='logistic'"
-        what = f"only the closed form follows from sums, and not {given}"
+        what = f"only the closed form can be computed from sums, not {given}"
     elif settings.compared or settings.pairwise_kernel is not None:
         what = "compared features and pairwise kernels have no closed form"
     elif settings.kernel.is_precomputed:
-        what = "a kernel matrix between all nodes does not come in blocks"
+        what = "a kernel matrix between all nodes cannot be given in blocks"
     elif settings.kernel.name not in ("linear", "cosine") and settings.approximation is None:
         what = f"the exact {settings.kernel.label} kernel has as many coordinates as nodes; set n_components"
     if what is not None:
         raise ValueError(
-            f"partial_fit cannot take this: {what}. It takes RelationGraph.from_classes and from_factors, with "
+            f"partial_fit cannot do this: {what}. It takes RelationGraph.from_classes and from_factors, with "
             "kernel='linear' or 'cosine' or with n_components; use fit for everything else"
         )
 
@@ -98,27 +99,27 @@ def _check_before(last: FittedRanker, settings: Settings, nodes: Nodes, objects:
     sums = last.sums
     if sums is None:
         raise ValueError(
-            f"this ranker was fitted by solver {last.solver!r} without sums over explicit features that nodes could "
-            "be added to; fit it to all nodes together, or start with partial_fit on a new one"
+            f"this ranker was fitted by solver {last.solver!r} without sums over explicit features, so no nodes can be "
+            "added; fit it to all nodes together, or call partial_fit on a new ranker"
         )
     before = last.settings
     for name in ("kernel", "approximation", "rank_by"):
         one, other = getattr(before, name), getattr(settings, name)
         if one != other:
             name, one, other = _difference(name, one, other)
-            raise ValueError(f"{name} must be that of the nodes before, {one!r}, got {other!r}; fit anew to change it")
+            raise ValueError(f"{name} must be {one!r}, as for the nodes before, got {other!r}; fit again to change it")
     sides = [(last.model.rows, nodes), (last.model.cols, objects)]
     by_name = zip(("X", "objects"), sides if settings.rank_by == "outgoing" else sides[::-1], strict=True)
     for name, (coordinates, given) in by_name:
         expected, d = coordinates.nodes.base.shape[1], given.base.shape[1]
-        # A graph of other domains than before is refused as such.
+        # A change from one domain to two, or back, is refused elsewhere, with its own message.
         if d != expected and sums.one_domain == (objects is nodes):
             raise ValueError(f"{name} must have {expected} features, as before, got {d}")
     return sums
 
 
 def _difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:
-    """Parameter, and its two values, in which a kernel or an approximation differs; other settings are parameters."""
+    """The parameter in which two settings differ, and its two values. A kernel or an approximation has several."""
     if not is_dataclass(one) and not is_dataclass(other):
         return name, one, other
     compared = [field.name for field in fields(other if one is None else one) if field.compare]
@@ -130,26 +131,26 @@ def _difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:
 
 
 def _centre(settings: Settings, graph: RelationGraph, sums: FactoredSums, before: FactoredSums, centre: float) -> float:
-    """The value of an even contest among all nodes, with those before; some blocks, as of one node, tell nothing."""
+    """The value of an even contest among all nodes so far. A single block, of one node say, may not determine it."""
     if settings.relation is not RECIPROCAL:
         return 0.0
-    told = graph.probabilities is not None
-    relation = None if told else sums.between_classes()
+    given = graph.probabilities is not None
+    relation = None if given else sums.between_classes()
     if relation is not None:
         nodes = Nodes(np.empty((relation.shape[0], 0)))
         return RelationGraph.of_parts(nodes, nodes, relation, None).centre
-    if not told and not graph.relation.two_way:
+    if not given and not graph.relation.two_way:
         return centre
     if settings.centre != centre and min(before.shape) > 1:
         raise ValueError(
-            f"the scale of the relation must be that of the nodes before, with {centre!r} for an even contest, got "
-            f"{settings.centre!r}; fit anew to change it"
+            f"the scale of the relation must be the same as for the nodes before, with {centre!r} for an even contest, "
+            f"got {settings.centre!r}; fit again to change it"
         )
     return settings.centre
 
 
 def _features(settings: Settings, nodes: Nodes) -> FeatureMap:
-    """Features of the first block: the kernel's own, or an approximation, which the later blocks keep."""
+    """Features from the first block: the kernel's own, or an approximation. Later blocks use the same features."""
     kernel, approximation = settings.kernel, settings.approximation
     if approximation is not None:
         m = approximation.size(kernel, nodes)
@@ -164,7 +165,7 @@ def _features(settings: Settings, nodes: Nodes) -> FeatureMap:
 
 
 def _coordinates(settings: Settings, features: FeatureMap, sums: Any, like: Nodes, dtype: Any) -> ExplicitFeatures:
-    """Coordinates fitted to all nodes seen, none of which are kept."""
+    """Coordinates fitted to the sums over all nodes so far, without the nodes."""
     kind = ExplicitFeatures if isinstance(features, LinearFeatures) else ApproximateKernel
     nodes = Nodes(np.empty((0, like.base.shape[1]), dtype=dtype))
     return kind(settings.kernel, nodes, None, features, sums=sums)

@@ -1,4 +1,4 @@
-"""Choosing a solver is a public question: which one, why, and what it will take, before any work is done."""
+"""The plan of a fit: which solver runs, why, and what it will cost, before any work is done."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Plan:
     solver : str
         Name of the solver that will run.
     reason : str
-        Why that one.
+        Why it was chosen.
     coordinates : str
-        How the nodes get their coordinates.
+        Kind of the coordinates of the nodes.
     n_coordinates : int
         Upper bound of r, the number of coordinates.
     flops : float
@@ -35,8 +35,8 @@ class Plan:
     alternatives : dict of str to float
         Estimated flops of the solvers that were not chosen.
     rank : int
-        Expected number of features of the preconditioner over the edges; the fit does not go beyond it where that
-        would take memory that was not counted.
+        Expected number of features of the preconditioner over the edges. The fit does not use more if that would take
+        memory that the plan did not count.
     """
 
     solver: str
@@ -56,12 +56,12 @@ class Plan:
         )
 
     def to_state(self) -> dict[str, Any]:
-        """Plain values."""
+        """The plan as plain values."""
         return asdict(self)
 
     @classmethod
     def from_state(cls, given: dict[str, Any]) -> Plan:
-        """A plan from plain values, checked."""
+        """The plan of plain values, after checks."""
         plan = cls(**given)
         check_choice("solver of the plan", plan.solver, tuple(SOLVERS))
         for name in ("reason", "coordinates"):
@@ -76,12 +76,12 @@ class Plan:
 def make_plan(problem: Problem) -> Plan:
     """Choose a solver for a problem and estimate its cost.
 
-    The rule: of the solvers that minimise the loss, that the parameter ``solver`` asks for, and that do not refuse the
-    problem, ``"auto"`` takes a direct one if there is one, and otherwise the one with the fewest estimated operations.
-    If all refuse, a ValueError says why.
+    The rule: consider the solvers that minimise the loss, that the parameter ``solver`` asks for, and that do not
+    refuse the problem. Of these, ``"auto"`` takes a direct one if there is one, and otherwise the one with the fewest
+    estimated operations. If all refuse, a ValueError says why.
 
-    Nothing is computed but sizes; where primal and dual compete and the fit is not tiny, and from a thousand nodes on,
-    the kernel of at most 300 nodes is looked at (milliseconds).
+    Only sizes are computed, with one exception: from a thousand nodes on, or if primal and dual compete for a fit that
+    is not tiny, the kernel of at most 300 nodes is computed (milliseconds).
     """
     settings, asked = problem.settings, problem.settings.solver
     if problem.is_distributed:
@@ -103,7 +103,7 @@ def make_plan(problem: Problem) -> Plan:
 
 
 def _able(problem: Problem) -> list[Solver]:
-    """The solvers that may be chosen; a ValueError if all of those that are asked for refuse."""
+    """The solvers that the parameter ``solver`` asks for and that do not refuse; a ValueError if all refuse."""
     asked = solvers_for(problem.settings.loss, problem.settings.solver)
     refusals = [solver.refuses(problem) for solver in asked]
     able = [solver for solver, refusal in zip(asked, refusals, strict=True) if refusal is None]
@@ -114,7 +114,7 @@ def _able(problem: Problem) -> list[Solver]:
 
 
 def _others(problem: Problem, chosen: Solver) -> dict[str, float]:
-    """Flops of the solvers that "auto" would have compared, where another word asked for the chosen one."""
+    """Flops of the solvers that "auto" would have compared, if ``solver`` asked for a solver by another word."""
     settings = problem.settings
     if problem.is_distributed or settings.solver == "auto" or isinstance(chosen, EarlyStoppingSolver):
         return {}

@@ -1,4 +1,4 @@
-"""A ranker's parameters, checked against the graph it will learn from."""
+"""Reads the parameters of a ranker and checks them against the graph to learn from."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ RANK_BY = ("outgoing", "incoming")
 
 
 def solver_words() -> tuple[str, ...]:
-    """Values of the parameter ``solver``: "auto" first, then what the solvers answer to."""
+    """Values of the parameter ``solver``: "auto" first, then the words of the solvers."""
     return tuple(dict.fromkeys(["auto", *(word for solver in SOLVERS.values() for word in solver.serves)]))
 
 
 def stops_early(solver: str) -> bool:
-    """Whether the solver regularises by stopping, on a held-out loss."""
+    """Whether the solver regularises by stopping early, by the loss on held-out nodes."""
     return solver == EarlyStoppingSolver.name
 
 
 def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Settings:
-    """Check every parameter of a ranker for a graph; a ValueError names the first that does not fit.
+    """Check every parameter of a ranker for a graph. A ValueError names the first that is wrong.
 
-    Without ``draw`` the ranker's ``random_state`` is left as it is, for settings that nothing is fitted with.
+    ``draw=False`` does not draw from the ranker's ``random_state``: for settings that are not used in a fit.
     """
     relation, loss = get_relation(ranker.relation), get_loss(ranker.loss)
     choices = {
@@ -75,7 +75,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
     solvers_for(loss, ranker.solver)
     if ranker.pairwise_kernel is not None and (relation is not ORDINARY or not loss.is_quadratic):
         raise ValueError(
-            f"pairwise_kernel={ranker.pairwise_kernel!r} takes the place of the relation's Kronecker kernel: leave "
+            f"pairwise_kernel={ranker.pairwise_kernel!r} replaces the relation's Kronecker kernel: use "
             "relation='ordinary', with loss 'ranking' or 'regression'"
         )
     if ranker.pairwise_kernel in ("ranking", "mlpk") and graph.is_two_domain:
@@ -112,13 +112,13 @@ def _check_approximation(ranker: Any, kernel: NodeKernel, alpha: float, draw: bo
     over_edges = ranker.solver == DualSolver.name
     if over_edges or ranker.pairwise_kernel is not None:
         what = f"solver={ranker.solver!r}" if over_edges else f"pairwise_kernel={ranker.pairwise_kernel!r}"
-        raise ValueError(f"n_components approximates coordinates, but {what} is solved over the edges without any")
+        raise ValueError(f"n_components approximates coordinates, but {what} is solved over the edges and has none")
     if ranker.approximation == "fourier":
         check_fourier(kernel)
         if m == "auto":
             raise ValueError(
-                "n_components='auto' counts eigenvalues, which tells how many landmarks are needed and not how many "
-                "Fourier features; give a number, or use approximation='nystroem'"
+                "n_components='auto' counts eigenvalues, which gives the number of landmarks needed but not of Fourier "
+                "features; give a number, or use approximation='nystroem'"
             )
     if ranker.landmarks == "kmeans" and kernel.is_precomputed:
         raise ValueError("landmarks='kmeans' needs features, but a precomputed kernel has none; use 'pivoted'")
@@ -133,7 +133,7 @@ def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float
     if relation is RECIPROCAL:
         raise ValueError("prior='similarity' is symmetric and cannot be the prior of a reciprocal relation")
     if graph.is_two_domain:
-        raise ValueError("prior='similarity' needs a single domain: there is no similarity across two")
+        raise ValueError("prior='similarity' needs a single domain: there is no similarity between two domains")
     return check_number("prior_weight", ranker.prior_weight)
 
 
@@ -145,7 +145,7 @@ def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | Non
         raise ValueError(f"feature_weights are for the features of one domain, but {what}")
     weights, d = _check_array("feature_weights", ranker.feature_weights), graph.n_features_in_
     if weights.shape != (d,) or weights.dtype.kind not in "fiub":
-        raise ValueError(f"feature_weights must be {d} numbers, one a feature, got shape {weights.shape}")
+        raise ValueError(f"feature_weights must be {d} numbers, one per feature, got shape {weights.shape}")
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
         raise ValueError(f"feature_weights must be finite, not negative and not all zero, got {weights}")
     return tuple(weights.astype(float).tolist())
@@ -156,8 +156,8 @@ def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tu
         return ()
     if relation is not RECIPROCAL:
         raise ValueError(
-            "compared features are for relation='reciprocal', where having more turns the sign of a score, "
-            f"got {ranker.relation!r}"
+            "compared features are for relation='reciprocal', where a comparison changes sign with the direction of a "
+            f"pair, got {ranker.relation!r}"
         )
     if ranker.kernel == "precomputed":
         raise ValueError("compared needs features, but a precomputed kernel has none")
@@ -175,5 +175,5 @@ def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tu
 def _check_array(name: str, values: Any) -> np.ndarray:
     try:
         return np.asarray(values)
-    except ValueError:  # numpy's, of nested sequences of different lengths
+    except ValueError:  # from numpy, for nested sequences of different lengths
         raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None

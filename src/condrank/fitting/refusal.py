@@ -1,4 +1,4 @@
-"""A fit that would not fit into memory is refused before anything is allocated, with what would fit."""
+"""Refuses a fit that needs more memory than there is, before anything is allocated, and says what would fit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from condrank.nodes import Approximation
 from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS
 
-# Numbers of components to advise: the largest that fits.
+# Numbers of components to try; the largest that fits is advised.
 COMPONENTS = (2000, 1000, 500, 200, 100, 50)
 GENERAL_ADVICE = (
-    "fewer nodes, an approximate kernel (n_components) or explicit features (kernel='linear' with fewer features than "
-    "nodes) together with a factored relation (RelationGraph.from_classes) would do, and so does float32 for half of it"
+    "use fewer nodes; or an approximate kernel (n_components) or explicit features (kernel='linear' with fewer "
+    "features than nodes), together with a factored relation (RelationGraph.from_classes). float32 halves the memory"
 )
 
 
@@ -33,7 +33,7 @@ def check_memory(plan: Plan, problem: Problem) -> None:
 
 
 def alternatives(plan: Plan, problem: Problem, free: int) -> list[tuple[str, int]]:
-    """Changes with which the fit would fit, and the bytes that it would take then."""
+    """Changes with which the fit would fit into memory, and the bytes that it would then take."""
     found, nodes = [], problem.graph.nodes
     double = nodes.dtype.itemsize == 8 and not nodes.is_raw
     if double:
@@ -44,10 +44,10 @@ def alternatives(plan: Plan, problem: Problem, free: int) -> list[tuple[str, int
 
 
 def _with_components(plan: Plan, problem: Problem, free: int, double: bool) -> list[tuple[str, int]]:
-    """The largest number of components that fits, in single precision where it is not enough by itself."""
+    """The largest number of components that fits into memory, in single precision if it does not fit otherwise."""
     settings = problem.settings
     given = settings.approximation or Approximation("auto")
-    # Over the edges there are no coordinates to approximate.
+    # Solvers over the edges have no coordinates to approximate.
     solver = "auto" if SOLVERS[plan.solver].over_edges else settings.solver
     for m in COMPONENTS:
         if m >= plan.n_coordinates:

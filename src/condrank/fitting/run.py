@@ -1,4 +1,4 @@
-"""One run of a solver: callbacks, early stopping, and the best iterate if it is interrupted."""
+"""One run of a solver, with callbacks, early stopping, and a usable result after an interrupt."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from condrank.solvers.system import Options, Solution
 
 
 class Run:
-    """One run of a solver under watch.
+    """One run of a solver, watched after each iteration.
 
     Parameters
     ----------
     ranker : ConditionalRanker
-        For scikit-learn's callbacks.
+        The estimator that scikit-learn's callbacks get.
     keep : callable
-        Called with the fitted state: at the end, or when the run is interrupted after an iteration.
+        Called with the fitted state at the end, or if the run is interrupted after at least one iteration.
     context : CallbackContext
-        scikit-learn's, of the whole fit.
+        scikit-learn's context of the whole fit.
     held_out : HeldOut, optional
-        For early stopping.
+        Held-out nodes of early stopping.
     """
 
     def __init__(self, ranker: Any, keep: Callable[[FittedRanker], None], context: Any, held_out: HeldOut | None):
@@ -43,7 +43,7 @@ class Run:
         self.state: Any = None
 
     def __call__(self, problem: Problem, plan: Plan, coordinates: Any = None, start: Any = None) -> None:
-        """Build the planned system and solve it, with coordinates and a first guess where there are some."""
+        """Build the planned system and solve it, from given coordinates and a given start if there are any."""
         settings = problem.settings
         system = SOLVERS[plan.solver].build(problem, coordinates, plan.rank)
         self.state = FittedRanker.of(problem, plan, system, held_sums(system, problem.observed))
@@ -57,7 +57,7 @@ class Run:
         self._finish(solution.n_iter, solution.W)
 
     def watch(self, number: int, W: np.ndarray) -> bool:
-        """Called after each iteration; True stops."""
+        """Called after each iteration; True stops the solver."""
         self.last = number, W
         stop = self.held_out is not None and self.held_out.stop_after(self.state.model.with_weights(W), W)
         if self.has_callbacks:
@@ -91,12 +91,12 @@ class Run:
 
 
 def warn_unless_converged(solution: Solution, settings: Settings) -> None:
-    """ConvergenceWarning for an iteration that ran out of steps."""
+    """Warn about an iteration that reached max_iter before it converged (ConvergenceWarning)."""
     if solution.converged:
         return
-    said = f"no convergence to tol={settings.tol:g} in {solution.n_iter} iterations; raise max_iter, tol or alpha"
+    message = f"no convergence to tol={settings.tol:g} in {solution.n_iter} iterations; raise max_iter, tol or alpha"
     direct = settings.loss.is_quadratic and settings.pairwise_kernel is None and not settings.compared
-    # Coefficients of the edges come as a vector.
+    # A solution over the edges is a vector of coefficients.
     if direct and np.ndim(solution.W) == 1 and len(solution.W) <= EXPLICIT_QUICK_EDGES:
-        said += f", or have the {len(solution.W):,} edges solved at once by solver='explicit'"
-    warn(said, ConvergenceWarning)
+        message += f", or solve the {len(solution.W):,} edges directly with solver='explicit'"
+    warn(message, ConvergenceWarning)

@@ -1,4 +1,4 @@
-"""What a fit can take over from the one before."""
+"""Warm starts: what a fit can reuse of the previous one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from condrank.solvers import SOLVERS
 
 
 def warm(last: FittedRanker | None, problem: Problem, plan: Plan) -> tuple[Any, Any]:
-    """Coordinates and weights of the last fit, where they mean the same in this one; otherwise None."""
+    """Coordinates and weights of the last fit, each None if it does not apply to this problem."""
     if last is None or last.system is None or last.trained_on is None:
         return None, None
     if not SOLVERS[plan.solver].iterates or last.solver != plan.solver:
