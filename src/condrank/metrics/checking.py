@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 
+from condrank.base.warn import warn
 from condrank.metrics.inversions import above, row_blocks
 
 Average = Literal["micro", "macro"] | None
@@ -20,7 +20,7 @@ def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
     return np.divide(numerator, denominator, out=np.full(len(numerator), np.nan), where=denominator > 0)
 
 
-def macro(values: Floats, average: Average, name: str, stacklevel: int = 3) -> Any:
+def macro(values: Floats, average: Average, name: str) -> Any:
     """One value per query, or the mean over the queries that have one."""
     if average is None:
         return values
@@ -28,7 +28,7 @@ def macro(values: Floats, average: Average, name: str, stacklevel: int = 3) -> A
     if defined.size:
         return float(defined.mean())
     message = f"{name} is not defined for any of the {len(values)} queries; the average is set to NaN"
-    warnings.warn(message, UndefinedMetricWarning, stacklevel=stacklevel)
+    warn(message, UndefinedMetricWarning)
     return float("nan")
 
 
@@ -36,12 +36,11 @@ def warn_if_all_relevant(relevance: NDArray[Any], relevant: float, average: Aver
     """Warn if all objects are relevant, because an average then says nothing about the scores."""
     if average is None or relevance.size == 0 or not above(np.fmin.reduce(relevance, axis=None), relevant):
         return
-    warnings.warn(
+    warn(
         f"every observed relevance is above relevant={relevant:g}, so {name} is 1 for all scores; set "
         "relevant= to the highest value that is not relevant, or set Y_true to 0 instead of NaN if unobserved means "
         "not relevant",
         UserWarning,
-        stacklevel=3,
     )
 
 

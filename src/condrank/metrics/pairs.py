@@ -180,4 +180,4 @@ def kendall_tau(Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro
 def _loss(wrong: Floats, comparable: NDArray[np.int64], average: Average, name: str) -> Any:
     if average == "micro" and comparable.any():
         return float(wrong.sum() / comparable.sum())
-    return macro(ratio(wrong, comparable), average, name, stacklevel=4)
+    return macro(ratio(wrong, comparable), average, name)

@@ -5,7 +5,6 @@ z(v) = σ^(-½) Qᵀ k_v. Eigenvalues below machine noise are dropped, so a sing
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import linalg
 
 from condrank.base.checks import check_number
 from condrank.base.measured import DIVIDE_AND_CONQUER_MOST_NODES, NUMPY_EIGH_MOST_NODES
+from condrank.base.warn import warn
 from condrank.exceptions import KernelWarning
 from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity, training_nodes_from
@@ -187,5 +187,5 @@ def first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
         )
         if smallest < -max(SLIGHTLY_INDEFINITE * largest, rounding):
             raise ValueError(f"{extent}; set clip=True to drop the negative part, or choose another kernel")
-        warnings.warn(f"{extent}; that part was dropped", KernelWarning, stacklevel=2)
+        warn(f"{extent}; that part was dropped", KernelWarning)
     return int(np.searchsorted(sigma, noise_level(largest, sigma.dtype), side="right"))

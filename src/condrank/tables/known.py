@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
@@ -13,6 +12,7 @@ from scipy import sparse
 
 from condrank.base.arrays import check_features
 from condrank.base.dense import dense
+from condrank.base.warn import warn
 from condrank.frames.columns import Columns, read_table
 from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
 from condrank.frames.packing import pack_table, unpack_table
@@ -160,7 +160,7 @@ class KnownNodes:
         return [names[place] for place in places], places, trained.min(axis=0), trained.max(axis=0)
 
     def _warn_if_far(self, X: Any, columns: Columns) -> None:
-        """Tell of numbers far beyond those of training, to which a kernel such as rbf finds nothing similar."""
+        """Warn of numbers far beyond those of training, to which a kernel such as rbf finds nothing similar."""
         names, places, low, high = self._reach
         if not places or not X.shape[0]:
             return
@@ -168,11 +168,10 @@ class KnownNodes:
         beyond = np.maximum(given - high, low - given)
         row, column = np.unravel_index(np.argmax(beyond), beyond.shape)
         if beyond[row, column] > FAR:
-            warnings.warn(
+            warn(
                 f"{columns.where(int(row))}: {names[column]!r} is {beyond[row, column]:.0f} standard deviations beyond "
-                "all training nodes; what was learned may tell little of it",
+                "all training nodes; what was learned may not apply to it",
                 UserWarning,
-                stacklevel=5,
             )
 
 
