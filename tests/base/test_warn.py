@@ -178,5 +178,5 @@ def rank_new_nodes(ranker, new):
 
 def test_a_warning_of_nodes_far_outside_points_at_the_line_that_ranks():
     ranker = TableRanker(RANKER).fit(NODES, EDGES)
-    new = {**NEW, "born": NEW["born"] + 200_000}
+    new = {**NEW, "born": NEW["born"] + np.array([200_000] * 3)}
     assert_inside(lines_of(lambda: rank_new_nodes(ranker, new), UserWarning, "standard deviations"), rank_new_nodes)
