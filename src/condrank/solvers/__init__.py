@@ -1,6 +1,6 @@
-"""Solvers: from a problem to the weights of a model. They know nothing of scikit-learn, of files or of printing.
+"""Solvers compute the weights of a model for a problem. They do not use scikit-learn estimators or files, or print.
 
-A solver is one file and one line here. `condrank.solvers.system.Solver` says what it has to answer.
+A new solver is one file and one line here. `condrank.solvers.system.Solver` says what it has to implement.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["SOLVERS", "solvers_for"]
 
 
 def solvers_for(loss: Loss, asked: str) -> list[Solver]:
-    """The solvers that minimise a loss and that a value of the parameter ``solver`` asks for; a ValueError if none."""
+    """The solvers that minimise a loss and serve a value of the parameter ``solver``; a ValueError if there is none."""
     found = [solver for solver in SOLVERS.values() if loss in solver.losses and asked in solver.serves]
     if not found:
         method = "least squares" if loss.is_quadratic else "Newton's method"

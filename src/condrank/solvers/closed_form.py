@@ -9,9 +9,9 @@ where L is the identity (regression) or subtracts each row's mean (ranking), is
     regression            W = Π[ZᵀYZ] / D
     ranking               W = (R + Π[w bᵀ]) / D,   R = Π[Zᵀ Y C Z]
 
-with a vector w that costs O(r²): for the symmetric and the reciprocal relation through one well-conditioned system.
-The paper has the first two of these six and states that no efficient closed form is known for the others.
-The same inverse, applied to any right-hand side R, preconditions the iteration on incomplete graphs.
+with a vector w that costs O(r²). For the symmetric and the reciprocal relation it comes from one well-conditioned
+system. The paper states that no efficient closed form is known for the ranking loss with these two relations. The same
+inverse, applied to any right-hand side R, is the preconditioner on incomplete graphs.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class ClosedForm:
     Parameters
     ----------
     relation : Relation
-        Its projection; two domains need the ordinary one.
+        Ordinary, symmetric or reciprocal; two domains need the ordinary one.
     loss : Loss
-        Regression or ranking, which is conditioned on the rows of the observations.
+        Regression, or ranking for each row of the observations.
     rows, cols : Coordinates
-        Fitted coordinates of the conditioning nodes and of the objects; the same object for a single domain.
+        Fitted coordinates of the conditioning nodes and of the objects; one instance for both in a single domain.
     observations : Complete or Factored, of shape (n, m)
         The relation, known for every pair.
     prior_weight : float
-        τ of the similarity prior: labels are taken as corrections of τ k(v, v').
+        τ of the similarity prior: the model learns corrections of τ k(v, v').
     offset : float
-        Added to the model's scores: the centre of the relation's scale, which the projection takes out of the labels.
+        Added to the scores: the centre of the relation's scale, which the projection removes from the labels.
 
     Notes
     -----
@@ -74,7 +74,7 @@ class ClosedForm:
         self.rhs = relation.project(self._reduce(observations, prior_weight))
 
     def _reduce(self, observations: Any, prior_weight: float) -> np.ndarray:
-        """ZᵀYZ' or ZᵀYCZ', minus the prior's own part, before the projection."""
+        """ZᵀYZ' (regression) or ZᵀYCZ' (ranking), minus the part of the prior, before the projection."""
         rows, cols = self.rows, self.cols
         G = rows.rotate(observations.reduced(rows, cols))
         G = cols.rotate(G.T).T
@@ -91,14 +91,14 @@ class ClosedForm:
         return G
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """W (r, r') for one λ. Takes one r×r' array, the result (before it, another for W = ±Wᵀ ranking)."""
+        """W (r, r') for one λ. Allocates one r×r' array for the result (and one before it for W = ±Wᵀ ranking)."""
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
         W = inverse(self.rhs, centred=True, last=True) if rhs is None else inverse(rhs, last=True)
-        # The r×r arithmetic of explicit features is in double precision, whatever theirs is.
+        # The r×r arithmetic of explicit features is in double precision, also for single-precision features.
         return Solution(W.astype(self.rows.nodes.dtype, copy=False))
 
     def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
-        """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, the last term for ranking. O(rr')."""
+        """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, where bbᵀ/m is for ranking only. O(rr')."""
         out = W * self.cols.sigma
         if self.loss.centres_rows:
             means = (W @ self.cols.ones) / self.cols.n_nodes
@@ -115,14 +115,14 @@ class ClosedForm:
 
 
 class ClosedFormSolver(Solver):
-    """W by one eigendecomposition and a division, where every pair is known."""
+    """W from one eigendecomposition and a division, for graphs in which every pair is known."""
 
     name = "closed_form"
     serves = ("auto", "closed_form")
     is_direct = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Needs a complete graph and the relation's own kernel."""
+        """Refuses incomplete graphs, compared features and pairwise kernels."""
         settings, graph = problem.settings, problem.graph
         if problem.is_distributed:
             return "the edges are in partitions" if is_edge_list(problem) else None
@@ -133,12 +133,12 @@ class ClosedFormSolver(Solver):
         if not graph.is_complete:
             return (
                 f"solver='closed_form' needs a complete graph, but {graph.density:.2%} of the pairs are observed "
-                "(or some of them repeatedly or with other weights); use solver='auto'"
+                "(or some are repeated or have weights other than one); use solver='auto'"
             )
         return None
 
     def cost(self, problem: Problem) -> Cost:
-        """Coordinates and the reduction of the labels."""
+        """The cost of coordinates and of reducing the labels."""
         if problem.is_distributed:
             return distributed_cost(problem)
         s = problem.sizes
@@ -154,7 +154,7 @@ class ClosedFormSolver(Solver):
         return "the graph is complete" if dense else "the relation is factored: every pair is known"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> ClosedForm:
-        """Coordinates, and labels reduced over them."""
+        """Fit coordinates and reduce the labels to them."""
         settings, observed = problem.settings, problem.observed
         if coordinates is None:
             factors = ((), ())
@@ -166,11 +166,11 @@ class ClosedFormSolver(Solver):
         return ClosedForm(settings.relation, settings.loss, rows, cols, observed, *options)
 
     def _bytes(self, problem: Problem) -> int:
-        """Beside the coordinates: the labels reduced to r×r', rotated, and W."""
+        """Bytes beside the coordinates: the labels reduced to r×r', rotated, and W."""
         s = problem.sizes
         own = s.itemsize if s.rows.exact else 8
         ranking = problem.settings.loss.centres_rows
-        # A block of 1/D in each thread and, of ranking, the right-hand side's or (not of all at once) their product.
+        # Each thread has a block of 1/D and, for ranking, of the right-hand side or (not all at once) their product.
         threads = min(n_processors(), max(1, s.square // CACHED_ENTRIES))
         blocks = own * min(s.square, CACHED_ENTRIES) * threads * (2 if ranking else 1)
         solving = own * s.square + max(own * s.square + blocks, (own + s.itemsize) * s.square * (own > s.itemsize))
@@ -178,7 +178,7 @@ class ClosedFormSolver(Solver):
 
 
 def reduced_bytes(problem: Problem) -> int:
-    """Bytes of reducing the labels of a complete graph to r×r' and of rotating them."""
+    """Bytes to reduce the labels of a complete graph to r×r' and to rotate them."""
     s = problem.sizes
     rows, cols, size, relation = s.rows, s.cols, s.itemsize, problem.observed
     own = size if rows.exact else 8
@@ -186,11 +186,11 @@ def reduced_bytes(problem: Problem) -> int:
     if isinstance(relation, Complete):
         sparse_side = rows.sparse or cols.sparse
         if sparse.issparse(relation.Y) or sparse_side:
-            # The sum, a block of rows times Z' (of which SciPy makes a copy for sparse features), its product with Z.
+            # The sum; a block of rows times Z' (which SciPy copies for sparse features); its product with Z.
             block = min(rows.n, max(1, BLOCK_ENTRIES // max(cols.n, cols.r)))
             reducing = (8 + size) * s.square + size * block * (cols.r + cols.n * sparse_side)
         elif cols.block:
-            # YΦ' is summed up over blocks of Φ', each product as large as the sum.
+            # YΦ' is a sum over blocks of Φ', and each product is as large as the sum.
             reducing = max(2 * size * rows.n * cols.r + cols.block, size * rows.n * cols.r + 16 * s.square + rows.block)
         else:
             reducing = size * (rows.n * cols.r + s.square)

@@ -1,8 +1,8 @@
-"""Compared features: steps on the diagonal, which no continuous node kernel has.
+"""Compared features: scores that jump where two nodes are equal, as no continuous node kernel does.
 
-h(v, v') = z(v)ᵀ W₀ z(v') + Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v'), W₀ skew and every W_f symmetric, is reciprocal.
-Its weights are one block each, solved for together by the iteration of `condrank.solvers.primal`. As the signs
-square to one, each block alone has the closed form of the complete graph, which preconditions it.
+h(v, v') = z(v)ᵀ W₀ z(v') + Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v') is reciprocal for a skew W₀ and symmetric W_f.
+The iteration of `condrank.solvers.primal` solves for all these blocks of weights together. As the signs square to one,
+each block alone has the closed form of the complete graph, which is its preconditioner.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ class ComparedSystem(PrimalSystem):
     Parameters
     ----------
     loss : Loss
-        Regression or ranking, which is conditioned on the rows of the edges.
+        Regression, or ranking for each starting node of the edges.
     rows : Coordinates
-        Of the nodes.
+        Coordinates of the nodes.
     edges : Edges of shape (n, n)
-        The observed pairs; of a complete graph all of them.
+        The observed pairs; all pairs for a complete graph.
     compared : sequence of int
-        Features that are compared.
+        Indices of the compared features.
     centre : float
-        Taken from every label.
+        Subtracted from every label.
     dense : bool, optional
         As for `PrimalSystem`.
 
     Notes
     -----
-    A product costs 1 + n_compared times that of `PrimalSystem`.
+    A product costs 1 + n_compared times as much as one of `PrimalSystem`.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class ComparedSystem(PrimalSystem):
         self.signs = self.signs.astype(self.Z.dtype, copy=False)
 
     def single(self) -> ComparedSystem:
-        """The same products in single precision; features are compared in their own."""
+        """The same products in single precision. The features are compared in their own precision."""
         twin: Any = super().single()
         twin.signs = self.signs.astype(np.float32)
         return twin
 
     def reduce(self, entries: np.ndarray) -> np.ndarray:
-        """Blocks Π[Zᵀ S Z], and Π[Zᵀ (sign ∘ S) Z] for each compared feature."""
+        """The blocks Π[Zᵀ S Z], and Π[Zᵀ (sign ∘ S) Z] for each compared feature."""
         turned = [self.reduce_to(RECIPROCAL, entries)]
         turned += [self.reduce_to(SYMMETRIC, sign * entries) for sign in self.signs]
         return np.stack(turned)
@@ -81,7 +81,7 @@ class ComparedSystem(PrimalSystem):
         return out
 
     def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
-        """The blocks of the normal equations' left side."""
+        """The left side of the normal equations, in blocks."""
         out = self._apply_dense(W) if self.dense else self.reduce(self.loss_operator(self.values(W)))
         out += alpha * W
         return out
@@ -99,9 +99,9 @@ class ComparedSystem(PrimalSystem):
         return out
 
     def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:
-        """The closed forms of W₀ and of W_f, each as if the others were not there."""
+        """The closed forms of W₀ and of each W_f, as if the other blocks did not exist."""
         skew = CompleteInverse(RECIPROCAL, loss, self.rows, self.cols, alpha / density)
-        # Row means that the ranking loss takes out are those of turned values: none of the symmetric model's own.
+        # The ranking loss subtracts row means of values times signs, not of the values: regression is closer to it.
         even = CompleteInverse(SYMMETRIC, REGRESSION, self.rows, self.cols, alpha / density)
 
         def inverse(R: np.ndarray) -> np.ndarray:
@@ -111,5 +111,5 @@ class ComparedSystem(PrimalSystem):
         return inverse
 
     def model(self, W: Any = None) -> ComparedModel:
-        """Scores of all blocks, and the centre of the scale."""
+        """The model: scores of all blocks plus the centre of the scale."""
         return ComparedModel(self.rows, self.compared, W, self.offset)

@@ -17,9 +17,9 @@ from condrank.solvers.well_conditioned import WellConditioned
 class CompleteInverse:
     """The inverse of W ↦ Π[Zᵀ L(Z W Zᵀ) Z] + λW on a complete graph, for one λ.
 
-    Parameters are those of `ClosedForm`. 1/D is made a block of rows at a time, in the processor's cache, wherever it
-    is needed: that is faster than reading it from memory. Held is one r×r matrix, for symmetric and reciprocal
-    ranking. Applying the inverse costs O(rr').
+    Applying it costs O(rr'). Parameters are those of `ClosedForm`. 1/D is computed again wherever it is needed, one
+    block of rows at a time in the processor's cache: that is faster than reading it from memory. The object keeps one
+    r×r matrix, only for symmetric and reciprocal ranking.
     """
 
     def __init__(self, relation: Relation, loss: Loss, rows: Coordinates, cols: Coordinates, alpha: float):
@@ -27,7 +27,7 @@ class CompleteInverse:
         self.shape = len(rows.sigma), len(cols.sigma)
         self.coupled: WellConditioned | None = None
         if loss.centres_rows:
-            # λ/D lies in (0, 1]: sums over it never cancel, where sums over σσᵀ/D = 1 - λ/D would.
+            # λ/D lies in (0, 1], so sums over it never cancel. Sums over σσᵀ/D = 1 - λ/D would.
             self.x = cols.ones / cols.sigma
             if relation.sign:
                 self.u = np.empty(self.shape[0], dtype=self.x.dtype)
@@ -36,8 +36,8 @@ class CompleteInverse:
     def __call__(self, R: np.ndarray, *, centred: bool = False, last: bool = False) -> np.ndarray:
         """W for a right-hand side R = Π[R].
 
-        ``centred`` says that R is of labels whose rows sum to zero, which spares it a cancellation; ``last`` that the
-        inverse will not be applied again, so that W may have its memory.
+        ``centred`` means that R comes from labels whose rows sum to zero, which avoids a cancellation. ``last`` means
+        that the inverse will not be applied again, so its matrix is freed before W is allocated.
         """
         vanishes = centred and self.cols.outside == 0.0
         left = right = np.empty(0)
@@ -62,8 +62,8 @@ class CompleteInverse:
         return W
 
     def _each_block(self, work: Callable[[slice, np.ndarray], None]) -> None:
-        """Hand blocks of rows of 1/D to some work, in threads."""
-        # σσᵀ + λ as one product of two columns and two rows.
+        """Call ``work`` with blocks of rows of 1/D, in threads."""
+        # σσᵀ + λ is one product of two columns and two rows.
         left = np.column_stack([self.rows.sigma, np.full_like(self.rows.sigma, self.alpha)])
         right = np.vstack([self.cols.sigma, np.ones_like(self.cols.sigma)])
 
@@ -74,10 +74,10 @@ class CompleteInverse:
         in_threads(on_block, row_blocks(*self.shape, budget=CACHED_ENTRIES))
 
     def _correction(self, R: np.ndarray, inverse: np.ndarray, vanishes: bool) -> np.ndarray:
-        """The vector w of ordinary ranking, for a block of rows, which are independent of each other.
+        """The vector w of ordinary ranking, for a block of rows; rows are independent of each other.
 
         w = σ c / (ω + u) with c = (R/D) b and u = (λ/D)(b²/σ). As σσᵀ/D = 1 - λ/D, σ c is also Rx - (R λ/D) x with
-        x = b/σ, and Rx = 0 where 1 lies in the span of Z and the rows of YC sum to zero: nothing cancels for small λ.
+        x = b/σ. Rx = 0 if 1 lies in the span of Z and the rows of YC sum to zero, so nothing cancels for small λ.
         """
         x = self.alpha * self.x
         u = inverse @ (self.cols.ones * x)
@@ -85,12 +85,12 @@ class CompleteInverse:
         return (-damped if vanishes else R @ self.x - damped) / (self.cols.outside + u)
 
     def _coupled_matrix(self) -> np.ndarray:
-        """T (reciprocal) or B = T + ½ppᵀ (symmetric), for W = ±Wᵀ. Fills u on the way.
+        """T (reciprocal) or B = T + ½ppᵀ (symmetric), for W = ±Wᵀ. Also fills u.
 
-        Both rows and columns of W are corrected by one vector, w = q T⁻¹ q c with q = √σ and
-        T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb), which is written with p = b/q as
+        One vector corrects both rows and columns of W: w = q T⁻¹ q c with q = √σ and
+        T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb). With p = b/q this is
         ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite. It was well
-        conditioned wherever it was tried, which is not proven: `WellConditioned` falls back on a factorisation.
+        conditioned in all tests, but that is not proven: `WellConditioned` falls back on a factorisation.
         """
         sign = self.relation.sign
         p = np.sqrt(self.cols.sigma) * self.x
@@ -123,9 +123,9 @@ class CompleteInverse:
         f = (Rx - damped) / q
         if self.relation.sign < 0:
             return q * self.coupled.solve(f)
-        # Symmetric: T = B - ½ppᵀ is nearly singular along p when λ is small and 1 lies in the span of Z. As
+        # Symmetric: T = B - ½ppᵀ is nearly singular along p if λ is small and 1 lies in the span of Z. As
         # Bp = ½(n + ω)p + p∘u, the numerator pᵀB⁻¹f and the denominator 1 - ½pᵀB⁻¹p of the rank-one update have
-        # forms that do not cancel; and pᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 for 1 in the span.
+        # forms that do not cancel. And pᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 for 1 in the span.
         p = q * self.x
         v = p * self.u
         Bf, Bv = self.coupled.solve(f), self.coupled.solve(v)

@@ -1,8 +1,8 @@
-"""Costs that solvers share, counted in operations and array by array.
+"""Costs that several solvers share: operations, and bytes counted array by array.
 
-Each solver goes through phases (coordinates, reduction or labels at the edges, iteration). Its memory is the largest
-sum of arrays that live together in one of them. r is the number of coordinates, E that of observed pairs, and an array
-is counted in its own precision: explicit features have their r×r arithmetic in double, whatever theirs is.
+A solver goes through phases: coordinates, reduction or labels at the edges, iteration. Its memory is the largest sum of
+arrays that exist together in one phase. r is the number of coordinates and E the number of observed pairs. An array is
+counted in its own precision: r×r arithmetic of explicit features is in double, also for single-precision features.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from condrank.observations import Complete, Edges, Factored
 from condrank.problem.problem import Problem
 from condrank.products.kronecker import loops_for
 
-# Arrays of conjugate gradients beside the right-hand side: x, r, p, z and the product.
+# Arrays that conjugate gradients need beside the right-hand side: x, r, p, z and the product.
 CG_ARRAYS = 5
-# Those of BiCGSTAB: x, r, r̃, p, v, s and t, and the iterate that is noted after each step.
+# Arrays that BiCGSTAB needs: x, r, r̃, p, v, s and t, and the iterate that is copied after each step.
 BICGSTAB_ARRAYS = 8
-# Observed pairs that are looked at.
-LOOKED_AT = 300
+# Number of observed pairs that are sampled.
+SAMPLED_PAIRS = 300
 
 
 def reduction_flops(problem: Problem) -> float:
-    """Of reducing the labels of a complete graph to r×r' sums."""
+    """Flops to reduce the labels of a complete graph to r×r' sums."""
     (n, m), rows, cols = problem.sizes.shape, problem.sizes.rows, problem.sizes.cols
     dense = isinstance(problem.observed, Complete)
     return 2.0 * n * m * cols.most * dense + 2.0 * n * rows.most * cols.most
 
 
 def has_dense_products(problem: Problem) -> bool:
-    """Whether iterations on W form all n×m values, and not only the observed ones."""
+    """Whether iterations on W compute all n×m values instead of only the observed ones."""
     n, m = problem.sizes.shape
     return problem.sizes.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * n * m
 
 
 def iteration_flops(problem: Problem, dense: bool) -> float:
-    """Of one iteration on W."""
+    """Flops of one iteration on W."""
     s = problem.sizes
     (n, m), r, r_objects = s.shape, s.rows.most, s.cols.most
     product = 4.0 * n * m * r_objects if dense else 4.0 * s.n_pairs * r_objects / SAMPLED_SPEED_PER_DENSE_SPEED
@@ -52,19 +52,19 @@ def iteration_flops(problem: Problem, dense: bool) -> float:
 
 
 def peak_with_coordinates(problem: Problem, after: float) -> int:
-    """Bytes at the peak of a fit that needs so many after its coordinates are made."""
+    """Bytes at the peak of a fit that needs ``after`` bytes once its coordinates are fitted."""
     kept, making = _held_out_bytes(problem)
     sizes = problem.sizes
     return int(max(making, kept + sizes.making, kept + sizes.kept + after))
 
 
 def _held_out_bytes(problem: Problem) -> tuple[int, int]:
-    """Bytes of the labels without those held out: kept, and at the peak of taking them."""
+    """Bytes of the labels that are not held out: when kept, and at the peak of selecting them."""
     s, relation = problem.sizes, problem.observed
     if not s.held_out or isinstance(relation, Factored):
         return 0, 0
     if isinstance(relation, Edges):
-        # Pairs, labels and weights; while they are taken, numbers of the edges in compressed rows, three times.
+        # Pairs, labels and weights; while they are selected, also indices of the edges in compressed rows, three times.
         kept = (8 + 2 * s.itemsize) * s.n_pairs
         return kept, kept + 60 * s.n_pairs
     kept = round(relation.nbytes * s.n_pairs / problem.graph.n_edges)
@@ -72,18 +72,18 @@ def _held_out_bytes(problem: Problem) -> tuple[int, int]:
 
 
 def listed_bytes(problem: Problem) -> tuple[int, int]:
-    """Bytes of the list of pairs that a complete relation is turned into: kept, and at the peak of making it."""
+    """Bytes of a complete relation as a list of pairs: when kept, and at the peak of making it."""
     s, relation = problem.sizes, problem.observed
     if isinstance(relation, Edges):
         return 0, 0
     kept = (8 + 2 * s.itemsize) * s.n_pairs
     is_array = isinstance(relation, Complete) and not sparse.issparse(relation.Y)
-    # Both ends of each pair, and the key by which they are sorted; the labels themselves, where they are not an array.
+    # Both ends of each pair and the key they are sorted by; and the labels, if they are not an array already.
     return kept, kept + 24 * s.n_pairs + (0 if is_array else s.itemsize * s.n_pairs)
 
 
 def krylov_arrays(problem: Problem) -> int:
-    """Arrays of an unpreconditioned iteration, with the best iterate that early stopping keeps."""
+    """Number of arrays of an unpreconditioned iteration, with the best iterate that early stopping keeps."""
     return (CG_ARRAYS - 1 if problem.settings.method == "cg" else BICGSTAB_ARRAYS) + 1
 
 
@@ -95,13 +95,13 @@ def iterated_bytes(problem: Problem, *, vectors: int, dense: bool, single: bool,
     problem : Problem
         The problem.
     vectors : int
-        Arrays of the size of W, beside the product.
+        Number of arrays of the size of W, beside the product.
     dense : bool
-        Products form all n×m values.
+        Whether products compute all n×m values.
     single : bool
-        Iterations run in single precision and are refined.
+        Whether iterations run in single precision and are refined.
     extra_pairs : int
-        Further arrays over the pairs that a product holds.
+        Number of further arrays over the pairs during a product.
     """
     s, settings = problem.sizes, problem.settings
     (n, m), pairs, size = s.shape, s.n_pairs, s.itemsize
@@ -110,15 +110,15 @@ def iterated_bytes(problem: Problem, *, vectors: int, dense: bool, single: bool,
     weights = problem.n_blocks * s.square
     held = size * s.training + listed + size * n * m * dense + n_compared * size * pairs
     held += (4 * s.training + 4 * pairs + 4 * n * m * dense + 4 * n_compared * pairs) * single
-    # A product: ZW, and all values of the model or those of a block of pairs; W from the preconditioner, also scaled.
+    # A product: ZW, and all values of the model or those of a block of pairs. The preconditioner: W, and W scaled.
     values = n * m * (2 if settings.compared else 1)
     if not dense:
         numba = loops_for("auto", pairs, s.cols.r) == "numba"
         values = pairs if numba else 2 * min(GATHERED_ENTRIES, pairs * s.cols.r) + 2 * pairs
     product = n * s.cols.r + values + extra_pairs * pairs
     if single:
-        # In single precision beside the residual of a round, x and its sum with the last step; and in double between
-        # two rounds: right-hand side, residual, x before and after, the step and its sum.
+        # During a round, products in single precision, and beside the vectors the residual of the round, x and its sum
+        # with the last step. Between rounds, in double: right-hand side, residual, x before and after, step and sum.
         rough = size * (vectors + 3) * weights + max(4 * (product + weights), 2 * size * weights)
         held += max(rough, size * (6 * weights + product))
     else:
@@ -127,17 +127,17 @@ def iterated_bytes(problem: Problem, *, vectors: int, dense: bool, single: bool,
 
 
 def observed_both_ways(problem: Problem) -> float:
-    """Share of the observed pairs whose other direction is observed too, from a few hundred of them."""
+    """Share of the observed pairs whose other direction is observed too, from a sample of a few hundred."""
     edges = problem.observed
     if not isinstance(edges, Edges):
         return 1.0
     if problem.sizes.two_domains or not edges.n_pairs:
         return 0.0
     found = 0
-    looked = np.unique(np.linspace(0, edges.n_pairs - 1, LOOKED_AT).astype(int))
-    starts = np.searchsorted(edges.indptr, looked, side="right") - 1
-    for start, end in zip(starts.tolist(), edges.indices[looked].tolist(), strict=True):
+    sample = np.unique(np.linspace(0, edges.n_pairs - 1, SAMPLED_PAIRS).astype(int))
+    starts = np.searchsorted(edges.indptr, sample, side="right") - 1
+    for start, end in zip(starts.tolist(), edges.indices[sample].tolist(), strict=True):
         row = edges.indices[edges.indptr[end] : edges.indptr[end + 1]]
         place = int(np.searchsorted(row, start))
         found += place < len(row) and row[place] == start
-    return found / len(looked)
+    return found / len(sample)
