@@ -1,9 +1,9 @@
 """Conditional ranking on relational data.
 
-Given objects with features (nodes) and some known relation values between them (edges), learn to rank any
-objects conditioned on any object, also ones never seen in training.
+The input is objects with features (nodes) and known relation values for some pairs of them (edges). A ranker learns
+from both. It then ranks any objects for any object, including objects that were not in training.
 
-Names are imported when they are first used, so ``import condrank`` itself costs next to nothing.
+Names are imported on first use, so ``import condrank`` takes almost no time.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _HOME:
         return getattr(import_module(_HOME[name]), name)
-    if name == "parquet":  # its place until 0.2
+    if name == "parquet":  # its name until version 0.2
         return import_module("condrank.frames.parquet")
     if name in _MODULES:
         return import_module(f"condrank.{name}")

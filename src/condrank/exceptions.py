@@ -1,4 +1,4 @@
-"""Warnings of condrank, each a class of its own so that users can filter them. Errors are plain ``ValueError``."""
+"""Warnings of condrank. Each has its own class, so that users can filter it. Errors are plain ``ValueError``."""
 
 
 class CondrankWarning(UserWarning):
@@ -6,9 +6,9 @@ class CondrankWarning(UserWarning):
 
 
 class RelationWarning(CondrankWarning):
-    """The labels do not suit the model: only their symmetric or reciprocal part is learned, or nothing at all.
+    """The labels do not suit the model: it learns only their symmetric or reciprocal part, or nothing at all.
 
-    Nothing is where the ranking loss finds no row with two different labels, and where a reciprocal model has a single
+    It learns nothing if the ranking loss finds no row with two different labels, or if a reciprocal model has a single
     linear feature.
     """
 

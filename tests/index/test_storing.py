@@ -98,7 +98,7 @@ def test_damaged_and_other_files_are_refused(tmp_path):
     with pytest.raises(ValueError, match="no index"):
         ObjectIndex.load(file)
     file.write_bytes(whole)
-    with pytest.raises(ValueError, match="not a whole model"):
+    with pytest.raises(ValueError, match="not a complete condrank model"):
         ConditionalRanker.load(file)
 
 

@@ -88,7 +88,7 @@ def test_wrong_ids_are_refused():
     refused(r"ids must name each of the 6 nodes, got shape \(2,\)", RelationGraph, NODES, LABELS, ids=["a", "b"])
     twice = ["ann", "bob", "ann", "dan", "eve", "fay"]
     refused(
-        "ids must be different from each other, 'ann' at position 2 came before",
+        "ids must be unique, but 'ann' at position 2 occurred before",
         RelationGraph,
         NODES,
         LABELS,

@@ -30,7 +30,7 @@ def test_an_array_is_taken_once_from_wherever_it_is_seen():
     assert "mean" not in rows
     with pytest.raises(KeyError, match=r"rows\.mean"):
         held.take("rows.mean", "f", 2)
-    with pytest.raises(ValueError, match=r"no part of the index asks for: \['rowsmore'\]"):
+    with pytest.raises(ValueError, match=r"no part of the index uses: \['rowsmore'\]"):
         held.check_all_taken("index")
     held.pop("rowsmore")
     held.check_all_taken("index")

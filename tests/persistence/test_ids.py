@@ -68,11 +68,11 @@ def test_ids_that_json_cannot_hold_are_refused():
     ("given", "match"),
     [
         ({"dtype": "str", "names": ["a"]}, "ids of rows must name each of the 2 nodes"),
-        ({"dtype": "str", "names": ["a", "a"]}, "ids of rows must be different"),
+        ({"dtype": "str", "names": ["a", "a"]}, "ids of rows must be unique"),
         ({"dtype": "str", "names": ["a", 1]}, "ids of rows must be strings"),
         ({"dtype": "str", "names": "ab"}, "ids of rows must be strings"),
         ({"dtype": "list", "names": ["a", "b"]}, "type of ids of rows must be one of"),
-        ({"dtype": "<i8"}, "ids of rows must be different"),
+        ({"dtype": "<i8"}, "ids of rows must be unique"),
         ({"dtype": "<f8"}, r"rows.ids must be floating of shape \(2\)"),
         ({"dtype": "O"}, "ids of rows must be numbers or dates, got type 'O'"),
     ],

@@ -79,10 +79,10 @@ def test_newer_versions_other_files_and_missing_parts_are_reported(saved, tmp_pa
         ConditionalRanker.load(tmp_path / "other")
     for missing in ("model", "params", "settings"):
         write_file(tmp_path / "part", {k: v for k, v in manifest.items() if k != missing}, arrays)
-        with pytest.raises(ValueError, match=f"not a whole model of condrank: KeyError '{missing}'"):
+        with pytest.raises(ValueError, match=f"not a complete condrank model: KeyError '{missing}'"):
             ConditionalRanker.load(tmp_path / "part")
     write_file(tmp_path / "part", manifest, {k: v for k, v in arrays.items() if k != "W"})
-    with pytest.raises(ValueError, match="not a whole model of condrank: KeyError 'W'"):
+    with pytest.raises(ValueError, match="not a complete condrank model: KeyError 'W'"):
         ConditionalRanker.load(tmp_path / "part")
     with pytest.raises(FileNotFoundError):
         ConditionalRanker.load(tmp_path / "nothing")
@@ -100,7 +100,7 @@ def test_headers_that_lie_are_reported(tmp_path):
         with pytest.raises(ValueError, match=r"no model|not a model"):
             ConditionalRanker.load(tmp_path / "file")
     (tmp_path / "file").write_bytes(struct.pack("<Q", 2**63) + b"{}")
-    with pytest.raises(ValueError, match="no sensible length"):
+    with pytest.raises(ValueError, match="the length of its header makes no sense"):
         ConditionalRanker.load(tmp_path / "file")
 
 
@@ -108,7 +108,7 @@ def test_deep_and_strange_headers_are_reported(saved):
     for depth in (500, 900, 990, 5000, 100_000):
         deep = b'{"a": ' + b"[" * depth + b"1" + b"]" * depth + b"}"
         saved.write_bytes(struct.pack("<Q", len(deep)) + deep)
-        with pytest.raises(ValueError, match="model of condrank"):
+        with pytest.raises(ValueError, match="condrank model"):
             ConditionalRanker.load(saved)
         inner = json.dumps({"format": "condrank", "version": 1, "sha256": {}})
         deep = deep[:-1] + b', "__metadata__": ' + json.dumps({"manifest": inner, "sha256": "0"}).encode() + b"}"

@@ -6,7 +6,7 @@ import pytest
 from condrank.persistence import read_file, write_file
 from saved_rankers import KINDS, NEW, RANKERS, N, assert_refused, fitted, loads_finite, mutated, new_nodes
 
-NOT_WHOLE = r"is not a whole model of condrank"
+NOT_WHOLE = r"is not a complete condrank model"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -28,7 +28,7 @@ def test_arrays_of_a_wrong_shape_or_type_are_refused(name, tmp_path):
                     tmp_path / "bad", manifest, arrays | {one: wrong}, f"{NOT_WHOLE}: {one}.* must be finite"
                 )
     more = arrays | {"more": np.zeros(2)}
-    assert_refused(tmp_path / "bad", manifest, more, r"no part of the model asks for: \['more'\]")
+    assert_refused(tmp_path / "bad", manifest, more, r"no part of the model uses: \['more'\]")
 
 
 def test_edges_that_do_not_fit_are_refused(tmp_path):
@@ -81,12 +81,12 @@ def test_edges_that_do_not_fit_are_refused(tmp_path):
         ("model", {"rows": {"class": "ExplicitFeatures", "ids": None}}, "coordinates of rows must be one of"),
         ("model", {"rows": {"class": "ExactKernel", "ids": None, "outside": -1}}, "outside of rows must be"),
         ("objects", {"dtype": "str", "names": ["a"]}, "ids of objects must name each of the 20 nodes"),
-        ("objects", {"dtype": "str", "names": ["a"] * N}, "ids of objects must be different"),
+        ("objects", {"dtype": "str", "names": ["a"] * N}, "ids of objects must be unique"),
         ("objects", {"dtype": "str", "names": [["a"]] * N}, "ids of objects must be strings"),
         ("objects", {"dtype": "<U9"}, "ids of objects must be numbers or dates"),
         ("objects", {"dtype": "i8,(3"}, "ids of objects must be numbers or dates"),
-        ("objects", {"dtype": "<i3"}, "is not a whole model"),
-        ("objects", {"dtype": "<M8[moons]"}, "is not a whole model"),
+        ("objects", {"dtype": "<i3"}, "is not a complete condrank model"),
+        ("objects", {"dtype": "<M8[moons]"}, "is not a complete condrank model"),
     ],
 )
 def test_manifests_that_contradict_themselves_are_refused(saved, part, changes, match):

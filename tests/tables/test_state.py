@@ -69,7 +69,7 @@ def test_files_may_go_without_columns_and_damaged_ones_are_refused(tmp_path, fit
     np.testing.assert_array_equal(bare.rank(NEW).ids, fitted.rank(NEW).ids)
     fitted.save(tmp_path / "model")
     assert b"n0" in (tmp_path / "model").read_bytes()
-    with pytest.raises(ValueError, match=r"model is not a whole model .* load it with TableRanker.load"):
+    with pytest.raises(ValueError, match=r"model is not a complete condrank model.* load it with TableRanker.load"):
         ConditionalRanker.load(tmp_path / "model")
     whole = (tmp_path / "model").read_bytes()
     for length in (0, 7, 100, len(whole) // 2, len(whole) - 1):
@@ -109,7 +109,7 @@ def test_manifests_that_were_changed_are_refused(tmp_path, fitted):
     for fields, replaced in changes:
         given = {name: array for name, array in (arrays | replaced).items() if array is not None}
         write_file(tmp_path / "changed", manifest | fields, given)
-        with pytest.raises(ValueError, match="changed is not a whole model of condrank"):
+        with pytest.raises(ValueError, match="changed is not a complete condrank model"):
             TableRanker.load(tmp_path / "changed")
     write_file(tmp_path / "changed", manifest | {"version": 99}, arrays)
     with pytest.raises(ValueError, match="install a newer one"):

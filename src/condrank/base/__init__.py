@@ -1,1 +1,1 @@
-"""What every room may use: blocks of rows and threads, checks of values, files written whole, memory."""
+"""What every other package may use: blocks of rows, threads, checks, atomic files, memory, measured constants."""

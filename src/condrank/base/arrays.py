@@ -1,4 +1,4 @@
-"""Checks of arrays that users pass in: a ValueError names the argument, what was expected and what came."""
+"""Checks of arrays that users pass in: a ValueError names the argument, what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from condrank.base.blocks import row_blocks
 
 
 def check_features(X: Any, name: str) -> Any:
-    """A finite two-dimensional floating array; float32 and sparse input stay what they are, uncopied where possible."""
+    """X as a finite two-dimensional floating array. float32 and sparse stay as they are; no copy if none is needed."""
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         values = X.data
@@ -32,7 +32,7 @@ def check_features(X: Any, name: str) -> Any:
 
 
 def _check_finite(X: Any, values: np.ndarray, name: str) -> None:
-    # A finite sum proves every entry finite without a temporary; only otherwise look entry by entry.
+    # A finite sum proves that every entry is finite, without a temporary array. Only otherwise check every entry.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()):
             return
@@ -50,5 +50,5 @@ def _check_finite(X: Any, values: np.ndarray, name: str) -> None:
         row, col = int(first[0]), int(first[1])
         raise ValueError(
             f"{name} must be finite: {n_bad} entries are NaN or infinite, the first in row {row}, "
-            f"column {col}; impute or drop them before"
+            f"column {col}; impute or drop them first"
         )

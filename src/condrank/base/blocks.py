@@ -1,4 +1,4 @@
-"""Blocks of rows: large results are made, used and dropped a block at a time."""
+"""Blocks of rows: large results are made, used and freed one block at a time, in threads if that is faster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from condrank.base.measured import BLOCK_ENTRIES, CACHED_SQUARE_ROWS
 
 
 def row_blocks(n_rows: int, row_size: int, budget: int = BLOCK_ENTRIES) -> Iterator[slice]:
-    """Slices that cover ``range(n_rows)``, each of at most ``budget`` entries (and at least one row)."""
+    """Slices that cover ``range(n_rows)``, each with at most ``budget`` entries but at least one row."""
     step = max(1, budget // max(1, row_size))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
@@ -32,7 +32,7 @@ def squares_below(n: int, side: int = CACHED_SQUARE_ROWS) -> tuple[list[slice], 
 
 
 def by_rows(A: np.ndarray) -> np.ndarray:
-    """A in C order; itself if it is so already. A matrix by columns is copied in squares that stay in the cache."""
+    """A in C order; no copy if it already is. A matrix in Fortran order is copied in squares that fit the cache."""
     if A.flags.c_contiguous or not A.flags.f_contiguous:
         return np.ascontiguousarray(A)
     out = np.empty(A.shape, dtype=A.dtype)
@@ -44,19 +44,19 @@ def by_rows(A: np.ndarray) -> np.ndarray:
 
 @cache
 def n_processors() -> int:
-    """Threads to work in: the processors that this process may use, but no more than ``OMP_NUM_THREADS``.
+    """Number of threads to use: the processors that this process may use, but at most ``OMP_NUM_THREADS``.
 
-    joblib sets that variable in its worker processes, which share the processors.
+    joblib sets this variable in its worker processes, which share the processors.
     """
     most = os.environ.get("OMP_NUM_THREADS", "")
     return min(cpu_count(), int(most)) if most.isdigit() and int(most) else cpu_count()
 
 
 def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bool = False) -> None:
-    """Call ``work`` once for each argument (or each tuple of them), in threads where there is more than one.
+    """Call ``work`` once for each argument (or each tuple of arguments), in threads if there are several.
 
-    For work that releases the GIL. ``products`` says that it makes matrix products: the threads of a product would then
-    fight with ours, so it is given one.
+    For work that releases the GIL. ``products`` says that the work makes matrix products. Each product then gets one
+    thread, because its own threads would compete with ours.
     """
     calls = list(zip(*arguments, strict=True))
     if len(calls) <= 1 or n_processors() == 1 or hasattr(_thread, "is_ours"):
@@ -69,7 +69,7 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bo
             for call in calls:
                 try:
                     futures.append(_pool(n_processors()).submit(work, *call))
-                except RuntimeError:  # the interpreter is ending and takes no more work for threads
+                except RuntimeError:  # the interpreter is shutting down and accepts no more work for threads
                     work(*call)
             for future in futures:
                 future.result()
@@ -79,7 +79,7 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bo
             wait(futures)
 
 
-# Threads are kept: starting two and touching their fresh memory takes longer than much of the work they are given.
+# Threads are kept, because starting two and touching their new memory takes longer than much of their work.
 _pools: dict[int, ThreadPoolExecutor] = {}
 _thread = local()
 _limiting = Lock()
@@ -90,12 +90,12 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 
 
 def _mark() -> None:
-    """Work in a thread of ours that is itself cut into blocks must not wait for the threads it keeps busy."""
+    """Mark our threads: work inside them runs its own blocks directly, as it would wait for threads that are busy."""
     _thread.is_ours = True
 
 
 def _forget() -> None:
-    """A forked process has none of its parent's threads."""
+    """Drop the pools in a forked process, which has none of its parent's threads."""
     global _limiting
     _pools.clear()
     _limiting = Lock()
@@ -107,12 +107,12 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def _one_thread_a_product() -> Iterator[None]:
-    """One caller at a time: of two, the one that ends last would leave the number of threads at one."""
+    """Limit BLAS to one thread, for one caller at a time: with two, the last to end would leave the limit in place."""
     with _limiting, _libraries().limit(limits=1, user_api="blas"):
         yield
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The linear algebra that is loaded; looking for it takes milliseconds."""
+    """The linear algebra libraries that are loaded. Looking for them takes milliseconds, so it is done once."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Checks of plain values that users pass in: a ValueError names the argument, what was expected and what came."""
+"""Checks of plain values that users pass in: a ValueError names the argument, what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 
 def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """Refuse a parameter that is not one of some names."""
+    """Raise if a parameter is not one of the allowed values."""
     if value not in allowed:
         raise ValueError(f"{name} must be one of {list(allowed)}, got {value!r}")
 
 
 def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: float = -np.inf) -> float:
-    """A finite number within its bounds."""
+    """The value as a float; raise if it is not a finite number within the bounds."""
     real = isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
     if not real or float(value) <= above or float(value) < at_least:
         bound = (
@@ -31,27 +31,27 @@ def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: flo
 
 
 def check_numbers(name: str, values: Any, *, above: float = -np.inf) -> list[float]:
-    """Finite numbers within their bounds, none or more."""
+    """The values as floats; raise if one is not a finite number within the bounds. There may be none."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ValueError(f"{name} must be a sequence of numbers, got {values!r}")
     return [check_number(name, value, above=above) for value in values]
 
 
 def check_count(name: str, value: Any, at_least: int = 1) -> int:
-    """A whole number of at least one, or another bound."""
+    """The value as an int; raise if it is not a whole number of at least ``at_least``."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < at_least:
         raise ValueError(f"{name} must be a whole number of at least {at_least}, got {value!r}")
     return int(value)
 
 
 def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:
-    """One name a node, all different."""
+    """The ids as an array; raise unless there is one for each node and all are different."""
     ids = np.asarray(ids)
     if ids.shape != (n_nodes,):
         raise ValueError(f"{name} must name each of the {n_nodes} nodes, got shape {ids.shape}")
     seen: set[Any] = set()
     for position, one in enumerate(ids.tolist()):
         if one in seen:
-            raise ValueError(f"{name} must be different from each other, {one!r} at position {position} came before")
+            raise ValueError(f"{name} must be unique, but {one!r} at position {position} occurred before")
         seen.add(one)
     return ids

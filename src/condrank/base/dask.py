@@ -6,5 +6,5 @@ from typing import Any
 
 
 def is_dask(data: Any) -> bool:
-    """Whether data is a Dask array, dataframe or series; told by its type, so that Dask need not be imported."""
+    """Whether data is a Dask array, dataframe or series. Looks at the name of its type, so Dask is not imported."""
     return type(data).__module__.partition(".")[0] in ("dask", "dask_expr")

@@ -1,4 +1,4 @@
-"""Dense arrays of what may be sparse."""
+"""Dense arrays from arrays that may be sparse."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from scipy import sparse
 
 
 def dense(M: Any) -> np.ndarray:
-    """M as a dense array; uncopied where it is one."""
+    """M as a dense array, without a copy if it already is one."""
     return M.toarray() if sparse.issparse(M) else np.asarray(M)

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic files: the whole file is written, or nothing is."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def whole_file(target: Path) -> Iterator[Path]:
-    """A path beside ``target`` to write to; it takes the target's place at the end, and is gone if writing fails."""
+def atomic_file(target: Path) -> Iterator[Path]:
+    """A temporary path beside ``target`` to write to. It replaces the target at the end, or is removed on failure."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(8)}.part")
     try:
         yield temporary

@@ -1,4 +1,4 @@
-"""How many bytes there are to allocate."""
+"""How much memory is available."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be allocated: of the machine or of its control group; None where that is not known."""
+    """Bytes that can still be allocated, limited by the machine and by its control group; None if not known."""
     found = []
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
@@ -23,14 +23,14 @@ def available_memory() -> int | None:
 
 
 def _reclaimable() -> int:
-    """Bytes of the control group's page cache, which count as used but give way."""
+    """Bytes of the control group's page cache, which count as used but are freed on demand."""
     stat = Path("/sys/fs/cgroup/memory.stat")
     lines = stat.read_text().splitlines() if stat.exists() else []
     return sum(int(line.split()[1]) for line in lines if line.startswith(("inactive_file ", "slab_reclaimable ")))
 
 
 def readable(n_bytes: float) -> str:
-    """A number of bytes for people."""
+    """A number of bytes as text for people, such as "1.5 GiB"."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if n_bytes < 1024:
             return f"{n_bytes:.3g} {unit}"

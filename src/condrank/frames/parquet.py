@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import check_count
-from condrank.base.files import whole_file
+from condrank.base.files import atomic_file
 
 # Rows read at a time.
 BATCH = 2**16
@@ -70,7 +70,7 @@ def map_parquet(
             array.flags.writeable = False
             return array
         out = Path(out)
-        with whole_file(out) as part:
+        with atomic_file(out) as part:
             array = np.lib.format.open_memmap(part, "w+", dtype, shape)
             _fill(array, file, names, batch)
             array.flush()

@@ -7,7 +7,7 @@ from typing import Any
 from condrank.index.objects import ObjectIndex
 from condrank.persistence import read_file, write_file
 from condrank.persistence.arrays import Arrays, Held
-from condrank.persistence.damage import whole
+from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file
 from condrank.rankers.saving import Saved
 
@@ -34,7 +34,7 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
         raise ValueError(f"{file} holds a ranker, but no index")
     if given.get("version") != VERSION:
         raise ValueError(f"{file} has version {given.get('version')!r} of an index; this condrank reads {VERSION}")
-    with whole(file, "index"):
+    with damage_named(file, "index"):
         held = Held(arrays, mmap, checksums=manifest["sha256"])
         index = kind.from_state(given, held.under(NAME), Saved.from_state(manifest, held))
         held.check_all_taken("index")

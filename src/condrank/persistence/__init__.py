@@ -1,4 +1,4 @@
-"""The file format: named arrays and a manifest of plain values; nothing is executed on loading."""
+"""The file format: named arrays and a manifest of plain values. Loading executes no code."""
 
 from condrank.persistence.layout import read_file, write_file
 

@@ -1,6 +1,6 @@
-"""Named arrays of a file: `Arrays` collects what is written, `Held` gives out what was read, checked.
+"""Named arrays of a file: `Arrays` collects arrays to write, `Held` checks and returns arrays that were read.
 
-Both have a prefix, so that a class names its arrays without knowing where in the file they are:
+Both have a prefix, so a class can name its arrays without knowing where in the file they are:
 ``arrays.under("rows").put("sigma", sigma)`` writes ``rows.sigma``, and ``held.under("rows").floats("sigma", None)``
 reads it.
 """
@@ -23,9 +23,9 @@ class Arrays:
     Parameters
     ----------
     named : dict, optional
-        Where they are collected, shared with every `under` of this; by default a new one.
+        The arrays so far, by their full names; shared with every `under`. By default an empty dict.
     name : str
-        Of the part of the file that these belong to; empty for all of it.
+        Name of this part of the file, used as prefix; empty for the whole file.
     """
 
     def __init__(self, named: dict[str, np.ndarray] | None = None, name: str = ""):
@@ -33,7 +33,7 @@ class Arrays:
         self.name = name
 
     def under(self, name: str) -> Arrays:
-        """The same collection, with every name behind a prefix."""
+        """The same collection, with a prefix before every name."""
         return Arrays(self.named, _joined(self.name, name))
 
     def put(self, name: str, array: Any) -> None:
@@ -46,7 +46,7 @@ class Arrays:
             self.put(name, array)
 
     def matrix(self, name: str, matrix: Any) -> None:
-        """Add a dense or sparse matrix; a sparse one as the four arrays of its compressed rows."""
+        """Add a dense or sparse matrix. A sparse one becomes the four arrays of its compressed rows."""
         if not sparse.issparse(matrix):
             self.put(name, matrix)
             return
@@ -57,19 +57,19 @@ class Arrays:
 
 
 class Held:
-    """The arrays of a file, each taken once, and checked as it is taken: a ValueError names it and what is wrong.
+    """The arrays of a file. Each is taken once and checked then: a ValueError names the array and what is wrong.
 
     Parameters
     ----------
     arrays : dict of ndarray
-        As `condrank.persistence.read_file` gives them. Shared with every `under` of this, and emptied by taking.
+        As `condrank.persistence.read_file` returns them. Shared with every `under`; taking an array removes it.
     mmap : bool
-        Arrays are read when they are used: only types and shapes of the big ones are checked, as a look at their
+        Arrays are read when they are used. Only the types and shapes of the large ones are checked, because checking
         values would read them.
     name : str
-        Of the part of the file that these belong to; empty for all of it.
+        Name of this part of the file, used as prefix; empty for the whole file.
     checksums : dict of str, optional
-        Of the arrays, for `intact`: the manifest's ``sha256``.
+        The manifest's ``sha256`` of each array, for `intact`.
     """
 
     def __init__(
@@ -82,40 +82,40 @@ class Held:
         self._left, self.mmap, self.name, self._checksums = arrays, mmap, name, checksums
 
     def under(self, name: str) -> Held:
-        """The same arrays, with every name behind a prefix."""
+        """The same arrays, with a prefix before every name."""
         return Held(self._left, self.mmap, _joined(self.name, name), self._checksums)
 
     def __contains__(self, name: str) -> bool:
         return _joined(self.name, name) in self._left
 
     def left(self) -> list[str]:
-        """Whole names of the arrays that were not taken yet, sorted."""
+        """Full names of the arrays that were not taken yet, sorted."""
         start = _joined(self.name, "")
         return sorted(name for name in self._left if name.startswith(start))
 
     def check_all_taken(self, what: str) -> None:
-        """Refuse arrays that nothing has asked for."""
+        """Raise if some arrays were not taken."""
         if self.left():
-            raise ValueError(f"it holds arrays that no part of the {what} asks for: {self.left()}")
+            raise ValueError(f"it holds arrays that no part of the {what} uses: {self.left()}")
 
     def rest(self) -> dict[str, np.ndarray]:
-        """All arrays that are left under this prefix, without it; the caller checks them."""
+        """All arrays that are left, by their names without the prefix; the caller checks them."""
         start = _joined(self.name, "")
         return {name.removeprefix(start): self._left.pop(name) for name in self.left()}
 
     def pop(self, name: str) -> np.ndarray:
-        """One array, unchecked."""
+        """One array, without any check."""
         return self._left.pop(_joined(self.name, name))
 
     def intact(self, name: str) -> np.ndarray:
-        """One array, nothing but its checksum checked: even with ``mmap``, where others are not compared."""
+        """One array, with only its checksum checked, even with ``mmap``, where other checksums are not."""
         array, whole_name = self.pop(name), _joined(self.name, name)
         if self._checksums is None or checksum(array) != self._checksums.get(whole_name):
             raise ValueError(f"the checksum of {whole_name} does not match")
         return array
 
     def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
-        """An array of a kind of numbers ("f", "i" or "b") and a shape; None: any length but 0."""
+        """An array of a kind of numbers ("f", "i" or "b") and a shape. A length of None means any length except 0."""
         array = self.pop(name)
         fits = array.ndim == len(shape) and all(
             length == expected if expected is not None else length > 0
@@ -130,14 +130,14 @@ class Held:
         return array
 
     def floats(self, name: str, *shape: int | None) -> np.ndarray:
-        """A floating array, finite."""
+        """A finite floating array."""
         array = self.take(name, "f", *shape)
         if not self.mmap and not np.isfinite(array).all():
             raise ValueError(f"{_joined(self.name, name)} must be finite")
         return array
 
     def positive(self, name: str, length: int | None) -> np.ndarray:
-        """A floating vector, finite and greater than zero."""
+        """A finite floating vector with entries greater than zero."""
         array = self.floats(name, length)
         if not (array > 0).all():
             raise ValueError(f"{_joined(self.name, name)} must be greater than zero")
@@ -151,7 +151,7 @@ class Held:
         return array
 
     def matrix(self, name: str, least_rows: int = 1) -> Any:
-        """A dense or sparse matrix, floating and finite, as `Arrays.matrix` puts it."""
+        """A dense or sparse matrix, floating and finite, as `Arrays.matrix` stored it."""
         if name in self:
             empty = least_rows == 0 and len(self._left[_joined(self.name, name)]) == 0
             return self.floats(name, 0 if empty else None, None)

@@ -1,4 +1,4 @@
-"""Ids of nodes in a file: numbers and dates as an array, strings and mixed ids in the manifest."""
+"""Ids of nodes in a file: numbers and dates are stored as an array, strings and mixed ids in the manifest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from condrank.base.checks import check_choice, check_ids
 from condrank.persistence.arrays import Arrays, Held
 
-NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # dtypes of ids that are an array
-NAMES = str | int | float | bool  # ids that JSON holds
+NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # dtypes of ids that are stored as an array
+NAMES = str | int | float | bool  # ids that JSON can hold
 
 
 def ids_to(ids: np.ndarray | None, arrays: Arrays) -> dict[str, Any] | None:
-    """Type of ids, with the array ``ids`` (dates as the numbers they are) or, for other ids, their names.
+    """Type of the ids, and their names if they are not numbers. Numbers and dates go to the array ``ids``.
 
-    None for nodes without ids. A ValueError refuses ids that JSON cannot hold.
+    Returns None for nodes without ids. Raises a ValueError for ids that JSON cannot hold.
     """
     if ids is None:
         return None
@@ -36,7 +36,7 @@ def ids_to(ids: np.ndarray | None, arrays: Arrays) -> dict[str, Any] | None:
 
 
 def ids_from(given: dict[str, Any] | None, n: int, held: Held) -> np.ndarray | None:
-    """Ids of n nodes, all different, from what `ids_to` gave."""
+    """Ids of n nodes from what `ids_to` returned; raises if they are not all different."""
     if given is None:
         return None
     name, kind = f"ids of {held.name}", given["dtype"]

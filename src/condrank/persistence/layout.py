@@ -1,11 +1,11 @@
-"""The file: named arrays behind a JSON header, in the layout of safetensors, which other programs read as well.
+"""The layout of a file: a JSON header, then named arrays. It is that of safetensors, which other programs can read.
 
     8 bytes      length of the header, little-endian
-    header       JSON: name → dtype, shape, place; and under "__metadata__" the manifest, as a string, and its checksum
-    data         the arrays, in C order, one after the other
+    header       JSON: name → dtype, shape, offsets; under "__metadata__" the manifest, as a string, and its checksum
+    data         the arrays, in C order, one after another
 
-The manifest holds a SHA-256 of every array. Checksums find damage, not forgery: a forger can write new ones. But a file
-can hold nothing that would be executed.
+The manifest holds a SHA-256 of every array. Checksums find damage but not forgery, because a forger can write new ones.
+No part of a file is ever executed.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.files import whole_file
+from condrank.base.files import atomic_file
 
 FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"
-MOST_HEADER = 1 << 28  # bytes: nothing longer is a header
-MOST, MOST_AXES = 1 << 56, 32  # bytes or entries, and axes, of an array
+MOST_HEADER = 1 << 28  # bytes; a longer header is taken as damage
+MOST, MOST_AXES = 1 << 56, 32  # most bytes or entries of an array, and most axes
 DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
 def model_file(path: Any, name: str = FILE_NAME) -> Path:
-    """The file itself; in a folder, or where a trailing slash asks for one, the file of a fixed name in it."""
+    """The path itself; for a folder, or a path with a trailing slash, the file of a fixed name inside it."""
     given = os.fspath(path)
     folder = Path(given).is_dir() or given.endswith(("/", os.sep))
     return Path(given) / name if folder else Path(given)
 
 
 def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> Path:
-    """Write manifest and arrays; if that fails, the old file stays as it was.
+    """Write manifest and arrays. If that fails, an old file stays as it was.
 
     Returns
     -------
     Path
-        The file written.
+        The file that was written.
     """
     target = model_file(path)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,9 +57,9 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
     text = json.dumps({"format": FORMAT, "version": VERSION, "sha256": sums} | manifest, allow_nan=True)
     header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
     encoded = json.dumps(header).encode()
-    encoded += b" " * (-len(encoded) % 8)  # data begins at a multiple of eight
-    # "x" creates a file that must not exist yet, with the permissions that the process's mask leaves of 0o666.
-    with whole_file(target) as temporary, open(temporary, "xb") as file:
+    encoded += b" " * (-len(encoded) % 8)  # the data start at a multiple of eight bytes
+    # "x" creates a file that must not exist yet, with the default permissions of the process.
+    with atomic_file(target) as temporary, open(temporary, "xb") as file:
         file.write(struct.pack("<Q", len(encoded)))
         file.write(encoded)
         for array in plain.values():
@@ -70,7 +70,7 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
 
 
 def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Manifest and arrays of a file; a ValueError names the file and what is wrong with it.
+    """Manifest and arrays of a file. A ValueError names the file and what is wrong with it.
 
     With ``mmap`` the arrays are read when they are used, and their checksums are not compared.
     """
@@ -81,7 +81,7 @@ def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, 
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
         if not 2 <= length <= min(MOST_HEADER, size - 8):
             raise ValueError(
-                f"{file} is not a model of condrank, or it is truncated: its header has no sensible length"
+                f"{file} is not a condrank model, or it is truncated: the length of its header makes no sense"
             )
         header = _parse(stream.read(length), file)
     places = {name: place for name, place in header.items() if name != "__metadata__"}
@@ -95,7 +95,7 @@ def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, 
             if checksum(arrays[name]) != manifest["sha256"].get(name):
                 raise ValueError(f"{file} is damaged: the checksum of {name} does not match")
     if 8 + length + end != size:
-        raise ValueError(f"{file} is damaged: {size - 8 - length - end} bytes more than its header says")
+        raise ValueError(f"{file} is damaged: it has {size - 8 - length - end} bytes more than its header says")
     return manifest, arrays
 
 
@@ -105,7 +105,7 @@ def _parse(text: bytes, file: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
-        raise ValueError(f"{file} is not a model of condrank, or it is damaged: its header is not JSON")
+        raise ValueError(f"{file} is not a condrank model, or it is damaged: its header is not JSON")
     return header
 
 
@@ -118,7 +118,7 @@ def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dic
     except (ValueError, RecursionError):
         manifest = None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError(f"{file} holds arrays, but no model of condrank")
+        raise ValueError(f"{file} holds arrays, but no condrank model")
     version = manifest.get("version")
     if type(version) is not int or version < 1:
         raise ValueError(f"{file} is damaged: its format version is {version!r}")
@@ -137,18 +137,18 @@ def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dic
 
 
 def _array(data: np.ndarray, name: str, place: Any, start: int, file: Path) -> tuple[np.ndarray, int]:
-    """One array, a view of the data, and where it ends; it has to begin where the last one ended."""
+    """One array as a view of the data, and the offset where it ends. It must start where the last one ended."""
     try:
         dtype, shape = np.dtype(DTYPES[place["dtype"]]), tuple(place["shape"])
         first, end = place["data_offsets"]
         fits = all(type(number) is int and 0 <= number < MOST for number in (*shape, first, end))
         fits = fits and first == start and end - first == dtype.itemsize * math.prod(shape)
-        # NumPy multiplies the lengths of an array without entries all the same.
+        # NumPy multiplies the lengths even for an array without entries.
         fits = fits and len(shape) <= MOST_AXES and math.prod(length for length in shape if length) < MOST
     except (KeyError, TypeError, ValueError):
         fits, dtype, shape, first, end = False, np.dtype("u1"), (), 0, 0
     if not fits:
-        raise ValueError(f"{file} is damaged: the place of {name} in its header makes no sense")
+        raise ValueError(f"{file} is damaged: the offsets of {name} in its header make no sense")
     if end > len(data):
         raise ValueError(f"{file} is truncated: {name} ends {end - len(data)} bytes after the end of the file")
     return data[first:end].view(dtype).reshape(shape), end
@@ -158,12 +158,12 @@ def _plain(name: str, array: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(array).reshape(np.shape(array))
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     if array.dtype not in NAMES:
-        raise ValueError(f"{name} has type {array.dtype}, which a model file cannot hold; it can hold {list(DTYPES)}")
+        raise ValueError(f"{name} has type {array.dtype}, which a model file cannot hold; it holds {list(DTYPES)}")
     return array
 
 
 def checksum(array: np.ndarray) -> str:
-    """SHA-256 of an array's numbers, as in the manifest."""
+    """SHA-256 of the bytes of an array, as in the manifest."""
     return hashlib.sha256(np.ascontiguousarray(array).data.cast("B") if array.nbytes else b"").hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Plain values of a manifest: what JSON can hold, and values that have to agree."""
+"""Plain values of a manifest: values that JSON can hold, and values that must agree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def plain(name: str, value: Any) -> Any:
-    """A value of JSON; a ValueError refuses anything else by name."""
+    """The value as JSON can hold it. Anything else raises a ValueError that names it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):
@@ -29,6 +29,6 @@ def plain(name: str, value: Any) -> Any:
 
 
 def check_same(name: str, given: Any, expected: Any) -> None:
-    """Refuse a value that contradicts the one that follows from the rest of the file."""
+    """Raise if a value contradicts the one that follows from the rest of the file."""
     if given != expected:
         raise ValueError(f"{name} is {given!r}, which contradicts the {expected!r} that follows from the rest")

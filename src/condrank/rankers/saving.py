@@ -10,7 +10,7 @@ from condrank._version import __version__
 from condrank.fitting.agreement import agreed_settings
 from condrank.fitting.fitted import FittedRanker
 from condrank.persistence.arrays import Arrays, Held
-from condrank.persistence.damage import whole
+from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file, read_file, write_file
 from condrank.persistence.plain import plain
 from condrank.rankers.base import Ranker, fitted_of
@@ -75,7 +75,7 @@ class Saved(Ranker):
             Read arrays only when they are used. They are then not checked: neither their checksums nor for NaN.
         """
         manifest, arrays = read_file(path, mmap)
-        with whole(model_file(path), "model"):
+        with damage_named(model_file(path), "model"):
             refuse_index(manifest)
             if "tables" in manifest:
                 raise ValueError("it is the file of a TableRanker: load it with TableRanker.load")

@@ -6,7 +6,7 @@ from typing import Any
 
 from condrank.graph.transformer import NodeTransformer
 from condrank.persistence.arrays import Arrays, Held
-from condrank.persistence.damage import whole
+from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file, read_file, write_file
 from condrank.rankers.base import fitted_of
 from condrank.rankers.saving import Saved, refuse_index
@@ -34,7 +34,7 @@ def save(ranker: Any, path: Any, columns: bool) -> None:
 def load(cls: Any, path: Any, mmap: bool) -> Any:
     """The `TableRanker` of a file; the file of a plain ranker gives one without encoders."""
     manifest, arrays = read_file(path, mmap)
-    with whole(model_file(path), "model"):
+    with damage_named(model_file(path), "model"):
         refuse_index(manifest)
         held = Held(arrays, mmap)
         ranker = Saved.from_state(manifest, held)
