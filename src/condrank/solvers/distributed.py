@@ -1,4 +1,4 @@
-"""The system of a distributed edge list: sums over its edges from the cluster, the r×r solve on the client."""
+"""The system of a distributed edge list: the cluster sums over the edges, the client solves the r×r system."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from condrank.solvers.system import DEFAULTS, Options, Solution
 
 
 class DistributedSystem(PrimalSystem):
-    """The system of an incomplete graph whose edges are in partitions: a product is a sum over them.
+    """The system of an incomplete graph with edges in partitions: a product is a sum over the partitions.
 
-    Every partition keeps its edges and the features of the nodes that they touch, before their rotation V: a product is
-    Vᵀ [Σ Φᵀ L(Φ (V W Vᵀ) Φᵀ) Φ] V + λW, where the sum is the cluster's. An iteration sends p×p numbers out and back.
+    Every partition keeps its edges and the features of their nodes, before the rotation V. A product is
+    Vᵀ [Σ Φᵀ L(Φ (V W Vᵀ) Φᵀ) Φ] V + λW; the cluster computes the sum. An iteration sends p×p numbers out and back.
 
     Parameters
     ----------
     relation, loss, prior_weight, centre
         As for `PrimalSystem`.
     rows, cols : DistributedFeatures
-        Of the conditioning nodes and of the objects.
+        Features of the conditioning nodes and of the objects.
     edges : DistributedEdges of shape (n, m)
         The observed pairs.
     """
@@ -52,7 +52,7 @@ class DistributedSystem(PrimalSystem):
         self.prior_weight, self.offset = prior_weight, centre
         n, m = edges.shape
         self.density = edges.facts.weight / (n * m)
-        # A partition may be too small to be worth compiled loops by itself, but is multiplied in every options.
+        # One product with a small partition is not worth compiled loops, but there is one in every iteration.
         backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_LEAST_MULTIPLICATIONS else "auto"
         maps, options = shared((rows.features, cols.features)), (loss, prior_weight, centre, backend)
         blocks = [list(zip(bounds_of(X), blocks_of(X), strict=True)) for X in (rows.nodes.rows, cols.nodes.rows)]
@@ -74,7 +74,7 @@ class DistributedSystem(PrimalSystem):
         given = shared(weights.astype(self.rows.nodes.dtype, copy=False))
         tasks = []
         for partition, place in zip(self.partitions, self.places, strict=True):
-            # A worker that has caught up would otherwise be sent another one's partition.
+            # Otherwise a worker that has finished early would be sent the partition of another one.
             with preferably_at(place):
                 tasks.append(delayed(product)(partition, given))
         out = self._rotated(total(tasks))
@@ -82,7 +82,7 @@ class DistributedSystem(PrimalSystem):
         return out
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """W for one λ > 0, to a relative residual of the tolerance. CG runs on the client, in double."""
+        """W for one λ > 0, to a relative residual of ``options.tol``. CG runs on the client, in double precision."""
         dtype = self.rows.nodes.dtype
         found = krylov(
             lambda W: self.apply(W, alpha),
@@ -99,7 +99,7 @@ class DistributedSystem(PrimalSystem):
 def _picked(
     partition: Delayed, side: str, blocks: list[tuple[tuple[int, int], Delayed]], run: tuple[int, int]
 ) -> list[Delayed]:
-    """Node data that a partition needs of each block that has nodes of a run: only those rows move."""
+    """The node data that a partition needs from each block with nodes of a run; only these rows are sent."""
     nodes = delayed(getattr)(partition, side)
     pick = delayed(np.take)
     return [
@@ -111,12 +111,12 @@ def _picked(
 
 @sizeof.register(PrimalSystem)
 def system_size(system: PrimalSystem) -> int:
-    """Bytes of a partition's edges and of the features of their nodes."""
+    """Bytes of the edges of a partition and of the features of their nodes."""
     return system.edges.nbytes + system.weights.nbytes + system.Z.nbytes + system.Z_objects.nbytes
 
 
 class GivenRows:
-    """Coordinates that are at hand, for a `PrimalSystem` over them."""
+    """Given coordinates, for a `PrimalSystem` over them."""
 
     def __init__(self, Z: np.ndarray):
         self.Z = Z
@@ -134,20 +134,20 @@ def system_of(
     constant: bool,
     options: tuple[Loss, float, float, str],
 ) -> PrimalSystem:
-    """The partition's share of the system, over features before their rotation.
+    """The part of the system that one partition computes, over features before their rotation.
 
     Parameters
     ----------
     partition : EdgePartition
-        Its edges.
+        The edges of the partition.
     rows, cols : list of ndarray
-        Node data of its rows and of its columns, in pieces.
+        Node data of its rows and columns, in pieces.
     maps : (FeatureMap, FeatureMap)
-        Features of both.
+        Feature maps of rows and columns.
     constant : bool
-        Append a constant feature.
+        Whether to append a constant feature.
     options : (Loss, float, float, str)
-        Loss, weight of the prior, centre of the labels, and loops of the products.
+        Loss, weight of the prior, centre of the labels, and backend of the products.
     """
     loss, prior_weight, centre, backend = options
     left: Any = GivenRows(block_features(np.concatenate(rows), maps[0], constant))
@@ -159,11 +159,11 @@ def system_of(
 
 
 def right_hand_side(system: PrimalSystem) -> np.ndarray:
-    """Φᵀ L(Y) Φ' over the partition's edges."""
+    """Φᵀ L(Y) Φ' over the edges of a partition."""
     return system.rhs.astype(np.float64, copy=False)
 
 
 def product(system: PrimalSystem, W: np.ndarray) -> np.ndarray:
-    """Φᵀ L(Φ W Φ'ᵀ) Φ' over the partition's edges."""
+    """Φᵀ L(Φ W Φ'ᵀ) Φ' over the edges of a partition."""
     with one_thread():
         return system.apply(W, 0.0).astype(np.float64, copy=False)

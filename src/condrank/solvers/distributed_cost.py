@@ -1,4 +1,4 @@
-"""What a fit to a distributed graph takes, and what only one machine can do."""
+"""The cost of a fit to a distributed graph, and checks for what only one machine can do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from condrank.solvers.system import Cost, Peak
 
 
 def distributed_coordinates(problem: Problem) -> tuple[tuple[int, int], str]:
-    """Number of features of conditioning nodes and objects, and what they are."""
+    """Numbers of features of conditioning nodes and objects, and a description of the features."""
     kernel, approximation = problem.settings.kernel, problem.settings.approximation
     described = "explicit features"
 
@@ -30,7 +30,7 @@ def distributed_coordinates(problem: Problem) -> tuple[tuple[int, int], str]:
 
 
 def distributed_cost(problem: Problem) -> Cost:
-    """Flops of the whole cluster and memory of the client."""
+    """Flops of the whole cluster, and memory of the client."""
     (n, m), two = problem.observed.shape, problem.graph.is_two_domain
     (p, q), _ = distributed_coordinates(problem)
     sides = [(n, p), (m, q)] if two else [(n, p)]
@@ -40,13 +40,13 @@ def distributed_cost(problem: Problem) -> Cost:
         flops += DISTRIBUTED_ITERATIONS * products
     else:
         flops += 2.0 * n * m * q * is_tiled(problem) + 2.0 * n * p * q
-    # A few p×p arrays of sums, of the solve and of CG; degrees, node weights, row sums or factors are n long.
+    # A few p×p arrays for sums, the solve and CG; and arrays of length n: degrees, node weights, row sums or factors.
     memory = 8 * (12 * p * q + 4 * (n + m)) + 32 * max(p, q) ** 2
     return Cost(flops, lambda: Peak(memory))
 
 
 def distributed_reason(problem: Problem) -> str:
-    """Where the sums come from."""
+    """Why this solver: where the sums come from, and where they are solved."""
     where = "the solve on the client"
     if not is_edge_list(problem):
         known = "the graph is complete" if is_tiled(problem) else "the relation is factored: every pair is known"
@@ -61,35 +61,37 @@ def distributed_reason(problem: Problem) -> str:
 
 
 def is_edge_list(problem: Problem) -> bool:
-    """The relation is an edge list in partitions, and not complete."""
+    """Whether the relation is an edge list in partitions, and so incomplete."""
     from condrank.distributed.edges import DistributedEdges
 
     return isinstance(problem.observed, DistributedEdges)
 
 
 def is_tiled(problem: Problem) -> bool:
-    """The relation is a matrix in tiles."""
+    """Whether the relation is a matrix in tiles."""
     from condrank.distributed.complete import DistributedComplete
 
     return isinstance(problem.observed, DistributedComplete)
 
 
 def check_distributed(problem: Problem) -> None:
-    """Refuse what needs arrays over all pairs or values at the edges between iterations."""
+    """Refuse settings that need arrays over all pairs, or values at the edges between iterations."""
     settings = problem.settings
     approximation = settings.approximation
     if settings.kernel.is_precomputed or (approximation is None and settings.kernel.name not in ("linear", "cosine")):
         raise ValueError(
-            f"kernel={settings.kernel.label!r} has no explicit features, and nothing of a distributed graph is n×n: "
+            f"kernel={settings.kernel.label!r} has no explicit features, and a distributed graph has no n×n arrays: "
             "use 'linear' or 'cosine', or n_components for an approximation"
         )
     if approximation is not None and isinstance(approximation.n_components, str):
-        raise ValueError("n_components must be a number where the graph is distributed, got 'auto'")
+        raise ValueError("n_components must be a number for a distributed graph, got 'auto'")
     if not settings.loss.is_quadratic:
-        raise ValueError("loss='logistic' is not distributed: use 'ranking' or 'regression', or NumPy data")
+        raise ValueError(
+            "loss='logistic' does not work on a distributed graph: use 'ranking' or 'regression', or NumPy data"
+        )
     if settings.compared or settings.pairwise_kernel is not None:
-        what = "compared features" if settings.compared else f"pairwise_kernel={settings.pairwise_kernel!r}"
-        raise ValueError(f"{what}: not for a distributed graph; leave them out, or use NumPy data")
+        what = "compared" if settings.compared else f"pairwise_kernel={settings.pairwise_kernel!r}"
+        raise ValueError(f"{what} cannot be used on a distributed graph; leave it out, or use NumPy data")
     edges = is_edge_list(problem)
     allowed = ("auto", "iterative", "primal", "early_stopping") if edges else ("auto", "closed_form", "early_stopping")
     if settings.solver not in allowed:

@@ -1,4 +1,4 @@
-"""Costs of a block of work on the cluster in use, measured: what `condrank.distributed.estimate` extrapolates."""
+"""Measures the cost of each step of a fit on the cluster in use. `condrank.distributed.estimate` extrapolates it."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ REPEATS, TASKS = 3, 200
 def random_graph(
     n_nodes: int, n_features: int, n_edges: int, n_blocks: int = 8, seed: int = 0
 ) -> tuple[DaskArray, tuple[DaskArray, ...]]:
-    """Features in single precision, and sources, targets and values of edges drawn at random, kept by the workers."""
+    """Random features in single precision, and sources, targets and values of random edges, kept by the workers."""
     rng: Any = da.random.default_rng(seed)
     X = rng.standard_normal((n_nodes, n_features), chunks=(-(-n_nodes // n_blocks), -1)).astype(np.float32)
     chunks = -(-n_edges // n_blocks)
     ends = [rng.integers(0, n_nodes, n_edges, chunks=chunks) for _ in range(2)]
     values = rng.standard_normal(n_edges, chunks=chunks).astype(np.float32)
     X, sources, targets, values = base.persist(X, *ends, values)
-    base.compute(X.sum(), sources.sum(), targets.sum(), values.sum())  # all of it is there when this has ended
+    base.compute(X.sum(), sources.sum(), targets.sum(), values.sum())  # returns once all data are made
     return X, (sources, targets, values)
 
 
 def measure_rates(n_nodes: int = 50_000, n_features: int = 32, n_edges: int = 2_000_000) -> Rates:
-    """Run every step of a fit on random data on the cluster in use and give back seconds of one thread for each.
+    """Run every step of a fit with random data on the cluster in use. Returns seconds of one thread for each step.
 
-    The least of a few runs; a step that takes a second on a million edges is measured well, one of milliseconds is not.
+    Each is the fastest of a few runs. A step that takes a second on a million edges is measured well, a step of
+    milliseconds is not.
     """
     threads, p = len(worker_threads()), n_features
     X, columns = random_graph(n_nodes, n_features, n_edges)
@@ -72,7 +73,7 @@ def _n_fetched(system: Any) -> int:
 
 
 def _least(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds of the fastest of a few runs, the first of which also warms caches; and the last result."""
+    """Seconds of the fastest of a few runs (the first also warms caches), and the last result."""
     least, result = float("inf"), None
     for _ in range(REPEATS):
         start = time.perf_counter()

@@ -1,11 +1,12 @@
 """The dual system on the observed edges, for very sparse graphs and kernels of full rank.
 
-With K̄ the edge kernel at the observed edges, L the loss (weights, less each row's weighted mean for ranking) and
-R Rᵀ = L its root, the minimiser of (y - f)ᵀ L (y - f) + λ‖h‖² has edge coefficients a = R c with
+K̄ is the edge kernel at the observed edges. L is the loss: it multiplies by the weights and, for ranking, first
+subtracts each row's weighted mean; R Rᵀ = L. The minimiser of (y - f)ᵀ L (y - f) + λ‖h‖² has edge coefficients a = R c
+with
 
     (Rᵀ K̄ R + λ I) c = Rᵀ y.
 
-An iteration costs one product with K̄, O(n_pairs (n + m)) for Kronecker kernels; nothing of size n_pairs² is formed.
+An iteration costs one product with K̄, O(n_pairs (n + m)) for Kronecker kernels. No array of size n_pairs² is made.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from condrank.solvers.system import Watch
 
 
 class DualSystem:
-    """Rᵀ K̄ R + λ I on the observed edges, λ left open.
+    """Rᵀ K̄ R + λ I on the observed edges, for any λ.
 
     Parameters
     ----------
     kernel : EdgeKernel
         Any edge kernel, bound to the observed edges.
     loss : Loss
-        Regression or ranking, which is conditioned on the starting nodes.
+        Regression, or ranking for each starting node.
     backend : {"auto", "numba", "numpy"}
-        Of the preconditioner's sampled products.
+        Backend of the preconditioner's sampled products.
     weights : ndarray of shape (n_pairs,), optional
-        Positive weights in the place of those of the edges.
+        Positive weights that replace those of the edges.
     """
 
     def __init__(self, kernel: EdgeKernel, loss: Loss, backend: str = "auto", weights: np.ndarray | None = None):
@@ -60,27 +61,30 @@ class DualSystem:
         edges: Edges,
         backend: str = "auto",
     ) -> DualSystem:
-        """The system of a relation's Kronecker kernel; K (n, n), G (m, m) or None for the same nodes."""
+        """The system of a relation's Kronecker kernel of K (n, n) and G (m, m); G is None in a single domain."""
         return cls(KroneckerEdges(relation, K, G, edges, backend), loss, backend)
 
     def single(self) -> DualSystem | None:
-        """The same system in single precision; None where the kernel has none, or is so already."""
+        """The same system in single precision; None if it already is, or if its kernel has no such form."""
         if not isinstance(self.kernel, KroneckerEdges) or self.kernel.K.dtype == np.float32:
             return None
         kernel = self.kernel.astype(np.dtype(np.float32))
         return DualSystem(kernel, self.loss, self.backend, self.weights.astype(np.float32))
 
     def largest(self) -> float:
-        """About the largest eigenvalue of K̄ with the weights, which kernels without negative values have near 1."""
+        """Approximately the largest eigenvalue of the weighted K̄, from one product.
+
+        For kernels without negative values the vector used is close to the eigenvector.
+        """
         roots = self.root.roots
         return float(np.linalg.norm(roots * self.kernel.product(roots)) / np.linalg.norm(roots))
 
     def rhs(self, values: np.ndarray | None = None) -> np.ndarray:
-        """Rᵀ y; the labels of the edges by default."""
+        """Rᵀ y, by default for the labels y of the edges."""
         return self.root.transposed(self.edges.values if values is None else values)
 
     def apply(self, c: np.ndarray, alpha: float) -> np.ndarray:
-        """(Rᵀ K̄ R + λ I) c: one product with the edge kernel."""
+        """(Rᵀ K̄ R + λ I) c, by one product with the edge kernel."""
         return self.root.transposed(self.kernel.product(self.root(c))) + c.dtype.type(alpha) * c
 
 
@@ -96,7 +100,7 @@ def solve_dual(
     preconditioner: EdgePreconditioner | str | None = "auto",
     rank: int | None = None,
 ) -> tuple[np.ndarray, Iterated]:
-    """Edge coefficients a (n_pairs,) by conjugate gradients, and how they were reached.
+    """Edge coefficients a (n_pairs,) by conjugate gradients, and the result of the iteration.
 
     Parameters
     ----------
@@ -105,20 +109,20 @@ def solve_dual(
     alpha : float
         λ > 0, or 0 with early stopping.
     values : ndarray of shape (n_pairs,), optional
-        Labels in the place of those of the edges.
+        Labels that replace those of the edges.
     tol : float
-        Residual relative to Rᵀ y.
+        Residual relative to Rᵀ y at which to stop.
     max_iter : int
-        Most iterations.
+        Largest number of iterations.
     start : ndarray, optional
-        First c: the ``x`` of an `Iterated` at another λ.
+        Start for c, such as the ``x`` of an `Iterated` at another λ.
     watch : callable, optional
-        Called with the iteration's number and its a; True stops.
+        Called with the number of an iteration and its a; True stops.
     preconditioner : EdgePreconditioner, "auto" or None
-        "auto" builds one where it is expected to pay (`plan_preconditioner`); None iterates plainly, in the precision
-        of the system.
+        "auto" builds one if it is expected to save time (`plan_preconditioner`). None iterates without one, in the
+        precision of the system.
     rank : int, optional
-        Planned number of its features, which limits "auto".
+        Planned number of features of the preconditioner, a limit for "auto".
     """
     precondition, roughly = None, preconditioner is not None
     if preconditioner == "auto":

@@ -1,4 +1,4 @@
-"""Bytes at the peak of iterations over the edges: node kernels, pattern and vectors of the pairs, preconditioner."""
+"""Bytes at the peak of iterations over the edges: node kernels, pattern and vectors of pairs, preconditioner."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from condrank.solvers.edge_preconditioner import block_rows
 
 @dataclass(frozen=True)
 class DualTask:
-    """A dual fit, by its sizes.
+    """The sizes of a dual fit.
 
     Attributes
     ----------
     shape : (int, int)
-        n and m.
+        n conditioning nodes and m objects.
     n_pairs : int
-        E, the observed pairs.
+        Number E of observed pairs.
     size : int
         Bytes of a number.
     two_domains : bool
-        The objects have a kernel of their own.
+        Whether the objects have a kernel of their own.
     both_ways : float
         Share of the pairs that are observed in both directions.
     settings : Settings
-        Of the fit.
+        Settings of the fit.
     rank : int
-        Of the preconditioner; 0: none.
+        Number of features of the preconditioner; 0 means no preconditioner.
     single : bool
-        Iterations run in single precision.
+        Whether iterations run in single precision.
     """
 
     shape: tuple[int, int]
@@ -54,26 +54,26 @@ class DualTask:
         return self.shape[0] ** 2 + self.shape[1] ** 2 * self.two_domains
 
     def peak(self, newton: bool) -> int:
-        """Bytes at the peak."""
+        """Bytes at the peak of the fit, with Newton's method or with least squares."""
         E, size, squares = self.n_pairs, self.size, self._kernel_entries
         name = self.settings.pairwise_kernel
         held = self.kernels
         if newton:
-            # Both directions of a pair are one game: pairs, outcomes and weights of their own.
+            # Both directions of a pair become one game. The games have their own pairs, outcomes and weights.
             E = round(E * (1 - self.both_ways / 2))
             held += (8 + 2 * size) * E
         pattern, making, product = self._pattern(E, newton)
         held += pattern + (size * squares if name == "poly2D" else 0)
-        vectors = 3 * size * E  # roots of the weights twice, labels
+        vectors = 3 * size * E  # two copies of the roots of the weights, and labels
         if newton:
-            # The kernel in single precision, and W, f, gradients and weights of a step.
+            # The kernel in single precision; and W, f, gradients and weights of a step.
             single = 4 * squares * (size == 8) + 16 * E * (size == 8)
             inner = 4
             held += single + 8 * size * E
             iterating = vectors // 2 + 6 * inner * E + max(inner * product, 0) + 4 * size * E
             iterating = max(iterating, size * product)
         elif self.single and name is None:
-            # In single precision: kernels, the list of pairs, and what the system has of them.
+            # In single precision: kernels, the list of pairs, and the arrays of the system over them.
             held += 4 * squares + 24 * E
             iterating = vectors + max(9 * size * E + 4 * product + 6 * size * E, 6 * size * E + size * product)
         else:
@@ -85,7 +85,7 @@ class DualTask:
         )
 
     def _pattern(self, E: int, newton: bool) -> tuple[int, int, int]:
-        """Bytes of the pattern, of making it, and entries that a product holds."""
+        """Bytes of the pattern, bytes to make it, and the number of entries that a product needs."""
         (n, m), name = self.shape, self.settings.pairwise_kernel
         signed = bool(self.settings.relation.sign) if name is None else name == "mlpk"
         if name in ("linear", "ranking"):
@@ -101,12 +101,12 @@ class DualTask:
         if loops == "numpy" and not full_second:
             product = n * m + 2 * E + 2 * min(GATHERED_ENTRIES, pairs * max(n, m))
         if signed:
-            # Place and direction of each edge, pairs, and the entries of both directions with their pair and sign.
+            # Position and direction of each edge; pairs; and the entries of both directions with their pair and sign.
             return 16 * E + 8 * pairs + 17 * entries + places, 16 * E + 40 * pairs + 24 * entries, product
         return 8 * E + places, 24 * E, product
 
     def _spectrum(self, newton: bool) -> int:
-        """Eigenvectors of the node kernels, and the features of a block of edges with their Gram matrix."""
+        """Bytes of the eigenvectors of the node kernels, and of a block of edge features with its Gram matrix."""
         if not self.rank:
             return 0
         k, t = n_eigenvectors(max(self.shape)), self.rank

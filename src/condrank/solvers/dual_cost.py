@@ -1,4 +1,4 @@
-"""What iterations over the edges take, and what they refuse: shared by the two solvers of the dual."""
+"""Costs of iterations over the edges, and what they refuse. Both dual solvers use this."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from condrank.solvers.system import Peak
 
 
 def refuses_edges(problem: Problem) -> str | None:
-    """Why a problem is not solved over its edges, or None.
+    """Why a problem cannot be solved over its edges, or None.
 
-    Unless it is asked for, it is no choice where the kernel has explicit features, whose eigendecomposition is cheap.
+    If the kernel has explicit features, their eigendecomposition is cheap, so only solver='dual' solves over the edges.
     """
     settings = problem.settings
     if problem.is_distributed:
-        return "nothing of a distributed graph is n×n; use solver='auto'"
+        return "a distributed graph has no n×n arrays; use solver='auto'"
     if settings.compared:
         return "compared features are solved on W; use solver='auto'"
     if settings.clip:
-        what = "the dual solver spares" if settings.pairwise_kernel is None else "pairwise_kernel is solved without"
+        what = "the dual solver avoids" if settings.pairwise_kernel is None else "pairwise_kernel is solved without"
         return f"clip=True needs an eigendecomposition, which {what}; use solver='primal'"
     if settings.pairwise_kernel is None and settings.solver != "dual" and not problem.sizes.exact:
         return "the kernel has explicit features; use solver='primal'"
@@ -34,16 +34,16 @@ def refuses_edges(problem: Problem) -> str | None:
 
 
 def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
-    """Flops over the edges with the preconditioner that will be chosen.
+    """Flops of a solve over the edges, with the preconditioner that will be chosen.
 
     Parameters
     ----------
     problem : Problem
         The problem.
     scale : float
-        Iterations in those of one least squares.
+        Number of iterations relative to one least-squares solve.
     steps : int
-        Newton steps, each with a product of its own and perhaps a new preconditioner; 0 for least squares.
+        Number of Newton steps, each with a product of its own and perhaps a new preconditioner; 0 for least squares.
     """
     s, guess = problem.sizes, expected(problem)
     step = edge_product_flops(problem) + STEP_FLOPS
@@ -67,7 +67,7 @@ def dual_peak(problem: Problem, newton: bool = False, builds: int = 1, least_tol
 
 
 def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:
-    """Features of the preconditioner as far as a sample of the nodes shows, and iterations with it."""
+    """Number of features of the preconditioner and of iterations with it, estimated from a sample of the nodes."""
     s = problem.sizes
     few = s.n_pairs < PRECONDITIONER_LEAST_EDGES
     if problem.settings.pairwise_kernel is not None or few or not problem.can_be_sampled:
