@@ -1,4 +1,4 @@
-"""The dual solver as a system: kernel values of the nodes, an edge kernel, and conjugate gradients on the edges."""
+"""The dual solver: kernel values of the nodes, an edge kernel, and conjugate gradients over the edges."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
 
 class DualFit:
-    """Edge coefficients for any λ.
+    """A dual system that gives edge coefficients for any λ.
 
     Parameters
     ----------
     name : str
-        Edge kernel: a relation's name (Kronecker) or one of `condrank.products.edge_kernels`.
+        Edge kernel: the name of a relation (Kronecker kernel) or of one in `condrank.products.edge_kernels`.
     loss : Loss
-        Regression or ranking, which is conditioned on the starting nodes.
+        Regression, or ranking for each starting node.
     rows, cols : KernelValues
-        Of the conditioning nodes and of the objects; the same object for a single domain.
+        Kernel values of the conditioning nodes and of the objects; one instance for both in a single domain.
     edges : Edges
         The observed pairs.
     prior_weight, centre : float
@@ -60,7 +60,7 @@ class DualFit:
             self.labels = self.labels - prior_weight * rows.K[edges.sources, edges.indices]
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """Edge coefficients a for one λ > 0; ``rhs`` are labels instead of those of the edges."""
+        """Edge coefficients a for one λ > 0; ``rhs`` replaces the labels of the edges."""
         a, found = solve_dual(
             self.system,
             alpha,
@@ -74,7 +74,7 @@ class DualFit:
         return Solution(a, found.n_iter, found.converged)
 
     def _start(self, start: Any) -> np.ndarray | None:
-        """c with a = Rc, from coefficients of these edges or from a sparse (n, m) array of other ones."""
+        """c with a = Rc, from coefficients of these edges, or of other edges as a sparse (n, m) array."""
         if start is None:
             return None
         if not isinstance(start, np.ndarray):
@@ -90,22 +90,22 @@ class DualFit:
 
 
 class DualSolver(Solver):
-    """Conjugate gradients on the coefficients of the observed edges, for exact kernels and other edge kernels."""
+    """Conjugate gradients on the coefficients of the observed edges, for exact kernels and for pairwise kernels."""
 
     name = "dual"
     serves = ("auto", "iterative", "dual")
     iterates = over_edges = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Spares the eigendecomposition, so that it cannot clip; and is no choice where features are explicit."""
+        """Refuses clip=True, which needs an eigendecomposition, and explicit features unless solver='dual'."""
         return refuses_edges(problem)
 
     def cost(self, problem: Problem) -> Cost:
-        """A product with the edge kernel for each expected step, and its preconditioner."""
+        """The cost of a product with the edge kernel for each expected iteration, and of the preconditioner."""
         return Cost(dual_flops(problem), lambda: dual_peak(problem))
 
     def reason(self, problem: Problem) -> str:
-        """Of the edge kernel, or of the eigendecomposition that is spared."""
+        """A pairwise kernel needs it, or it is cheaper than an eigendecomposition."""
         kernel = problem.settings.pairwise_kernel
         if kernel is not None:
             return f"the {kernel} edge kernel is solved over the edges"
@@ -113,7 +113,7 @@ class DualSolver(Solver):
         return f"{density}: iterating over the edges is cheaper than an eigendecomposition"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> DualFit:
-        """Kernel values of the nodes, and the edge kernel at the observed pairs."""
+        """Compute the kernel values of the nodes, and bind the edge kernel to the observed pairs."""
         settings = problem.settings
         name = settings.pairwise_kernel or settings.relation.name
         rows, cols = coordinates or kernel_values(problem)

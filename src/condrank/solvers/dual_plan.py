@@ -1,4 +1,4 @@
-"""Whether a preconditioner of the dual system pays, and of which rank: told from the spectrum, before any iteration."""
+"""Decides, before any iteration, whether a preconditioner of the dual system pays, and with how many features."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class RankPlan:
     Attributes
     ----------
     ranks : tuple of int
-        Numbers of features considered; 0: no preconditioner.
+        Numbers of features considered; 0 means no preconditioner.
     iterations, costs : ndarray
-        Expected iterations, and cost in multiplications of a dense matrix product, of each.
+        Expected iterations of each, and its cost in multiplications of a dense matrix product.
     rank : int
-        The cheapest.
+        The cheapest number of features.
     """
 
     system: DualSystem
@@ -56,13 +56,13 @@ class RankPlan:
 
     @property
     def in_single_precision(self) -> bool:
-        """Whether that will spare time: not where products are small, nor where long rounds will be cut off."""
+        """Whether single precision will save time: not if products are small, nor if long rounds will be cut off."""
         kernel = self.system.kernel
         expected = float(self.iterations[self.ranks.index(self.rank)])
         return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and not expected > ROUND_MOST_ITERATIONS
 
     def build(self) -> EdgePreconditioner | None:
-        """The preconditioner, or None where none is expected to pay."""
+        """The preconditioner, or None if none is expected to pay."""
         if self.spectrum is None or not self.rank:
             return None
         return EdgePreconditioner(self.system, self.spectrum, self.rank, self.alpha)
@@ -73,10 +73,10 @@ def plan_preconditioner(
 ) -> RankPlan:
     """Choose the number of features by the cost of building, applying and iterating, from the spectrum alone.
 
-    Mean squares, then a few eigenvectors, settle what plain iterations solve at once (narrow kernels, large λ); for the
-    others the eigenvectors cost O(n²k), less than an iteration or two. ``builds`` is how many times the
-    preconditioner will be built, for weights that change, and ``rank`` the number of features that memory was planned
-    for: no more are considered, unless they are few.
+    Mean squares, and then a few eigenvectors, show which systems plain iterations solve quickly (narrow kernels,
+    large λ). The others need more eigenvectors, which cost O(n²k), less than an iteration or two. ``builds`` says how
+    often the preconditioner will be built, for weights that change. ``rank`` is the number of features that memory was
+    planned for: more are not considered, except for a small number that needs little memory.
     """
     kernel, edges = system.kernel, system.edges
     if not isinstance(kernel, KroneckerEdges) or edges.n_pairs < PRECONDITIONER_LEAST_EDGES or alpha <= 0:
@@ -88,7 +88,7 @@ def plan_preconditioner(
     diagonal = float(weights @ kernel.diagonal()) / len(weights)
     square = float(weights.mean()) ** 2 * square_sum(kernel, 0.0)
     iterations = np.array([moment_steps(diagonal, square, edges.n_pairs, n * m, alpha, tol)])
-    # The best preconditioner leaves ½ log(2/tol) iterations: where it could spare half at most, none is considered.
+    # The best preconditioner leaves ½ log(2/tol) iterations: if it could save at most half, none is considered.
     few = np.log(2 / tol)
     if iterations[0] > few and iterations[0] * step >= look:
         spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
@@ -106,7 +106,7 @@ def plan_preconditioner(
 
 
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
-    """What plain iterations have to cost before the eigenvectors for a preconditioner are worth computing."""
+    """The cost of plain iterations from which the eigenvectors for a preconditioner are worth computing."""
     (n, m), k = shape, n_eigenvectors(max(shape))
     return LOOK_LEAST_COST_RATIO * (
         2.0 * k * (n**2 + m**2 * two_domains) + PRECONDITIONER_QR_FLOPS_PER_ENTRY * (n + m) * k**2 + STEP_FLOPS
@@ -114,7 +114,7 @@ def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
 
 
 def cheapest_rank(ranks: tuple[int, ...], costs: np.ndarray) -> int:
-    """The number of features that costs least; 0 unless that promises enough."""
+    """The number of features with the lowest cost; 0 if it saves too little."""
     best = int(np.argmin(costs))
     return ranks[best] if costs[best] < PRECONDITIONER_COST_SHARE * costs[0] else 0
 
@@ -122,7 +122,7 @@ def cheapest_rank(ranks: tuple[int, ...], costs: np.ndarray) -> int:
 def expected_rank(
     shape: tuple[int, int], n_pairs: int, expected: Expected, product: float, tol: float, two_domains: bool, builds: int
 ) -> int:
-    """The rank that `plan_preconditioner` will choose, nearly, where the kernels are known from a sample only."""
+    """Approximately the rank that `plan_preconditioner` will choose, from a sample of the kernels."""
     step, plain = product + STEP_FLOPS, float(expected.dual[0])
     if n_pairs < PRECONDITIONER_LEAST_EDGES or plain <= np.log(2 / tol) or plain * step < look_cost(shape, two_domains):
         return 0
@@ -141,7 +141,7 @@ def rank_costs(
     backend: str = "auto",
     builds: int = 1,
 ) -> np.ndarray:
-    """Cost of a solve with each number of features, made of k eigenvectors; ``step`` is that of a plain iteration."""
+    """Cost of a solve with each number of features made from k eigenvectors; ``step`` is the cost of an iteration."""
     (n, m), t = shape, np.array(ranks, dtype=float)
     loops = loops_for(backend, n_pairs, k)
     sampled = (
@@ -158,7 +158,7 @@ def rank_costs(
 def expected_iterations(
     system: DualSystem, spectrum: EdgeSpectrum, alpha: float, tol: float, ranks: tuple[int, ...]
 ) -> np.ndarray:
-    """Iterations to ``tol`` with the strongest t features taken out, for each t, from computed eigenvalues."""
+    """Iterations to ``tol`` with the strongest t features removed, for each t of ``ranks``, from the eigenvalues."""
     kernel, edges = kronecker(system), system.edges
     weights = system.weights.astype(np.float64)
     weight = float(weights.mean())

@@ -1,7 +1,7 @@
-"""Early stopping: unpreconditioned Krylov iterations, which regularise by the number of their steps.
+"""Early stopping: Krylov iterations without preconditioner, regularised by the number of steps.
 
-The paper trains with λ = 0 and stops early. That effect comes from the plain Krylov sequence, which fits the large
-eigenvalues first; preconditioned iterations are for solving a given λ, and have no such order.
+The paper trains with λ = 0 and stops early. This regularises because the plain Krylov sequence fits the large
+eigenvalues first. Preconditioned iterations have no such order: they are for solving a given λ.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, So
 
 
 class EarlyStopping:
-    """Plain CG or BiCGSTAB on the system of a complete or an incomplete graph, λ = 0 allowed.
+    """Plain CG or BiCGSTAB on the system of a complete or an incomplete graph; λ = 0 is allowed.
 
     Parameters
     ----------
     system : ClosedForm or PrimalSystem
-        Gives the right-hand side and the product: O(r²) an iteration on a complete graph.
+        Gives the right-hand side and the product. On a complete graph an iteration costs O(r²).
     method : {"cg", "bicgstab"}
-        The paper's is BiCGSTAB, which takes two products an options.
+        The paper uses BiCGSTAB, which needs two products per iteration.
     """
 
     def __init__(self, system: ClosedForm | PrimalSystem, method: str):
@@ -43,7 +43,7 @@ class EarlyStopping:
         self.rows, self.cols = system.rows, system.cols
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """The iterate at which the callback stopped, or the last one."""
+        """The iterate at which ``options.watch`` stopped, or the last one."""
         found = krylov(
             lambda W: self.system.apply(W, alpha),
             self.system.rhs if rhs is None else rhs,
@@ -53,7 +53,7 @@ class EarlyStopping:
             max_iter=options.max_iter,
             watch=options.watch,
         )
-        # Running out of iterations is what early stopping is for.
+        # Stopping before convergence is the purpose, so it is no failure.
         return Solution(found.x, found.n_iter, True)
 
     def model(self, W: Any = None) -> Any:
@@ -69,11 +69,11 @@ class EarlyStoppingSolver(Solver):
     iterates = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Iterates on W, and so with the relation's own kernel."""
+        """Refuses pairwise kernels, because it iterates on W."""
         return ONLY_DUAL if problem.settings.pairwise_kernel is not None else None
 
     def cost(self, problem: Problem) -> Cost:
-        """As many iterations as are allowed."""
+        """The cost of ``max_iter`` iterations."""
         if problem.is_distributed:
             return distributed_cost(problem)
         s, settings = problem.sizes, problem.settings
@@ -90,17 +90,17 @@ class EarlyStoppingSolver(Solver):
         s = problem.sizes
         if reduces(problem):
             own = s.itemsize if s.rows.exact else 8
-            # The right-hand side, the iteration with its best iterate, and a product with one temporary.
+            # The right-hand side, the iteration with its best iterate, and a product with one temporary array.
             return max(reduced_bytes(problem), own * s.square * (1 + krylov_arrays(problem) + 2))
         vectors, dense = 1 + krylov_arrays(problem), has_dense_products(problem)
         return iterated_bytes(problem, vectors=vectors, dense=dense, single=False)
 
     def reason(self, problem: Problem) -> str:
-        """The user asked for it."""
+        """The user asked for early stopping."""
         return distributed_reason(problem) if problem.is_distributed else "as asked for"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> EarlyStopping:
-        """The system of the complete graph where it is complete, of the observed pairs otherwise."""
+        """The system of a complete graph, or of the observed pairs of an incomplete one."""
         settings, observed = problem.settings, problem.observed
         rows, cols = coordinates or fit_both(problem)
         if observed.is_complete and not settings.compared:
@@ -112,5 +112,5 @@ class EarlyStoppingSolver(Solver):
 
 
 def reduces(problem: Problem) -> bool:
-    """The labels of a complete graph are reduced to r×r sums, over which iterations are cheap."""
+    """Whether labels are reduced to r×r sums, as on complete graphs; iterations over them are cheap."""
     return problem.is_complete and not problem.settings.compared

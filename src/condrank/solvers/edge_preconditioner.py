@@ -1,11 +1,11 @@
 """A low-rank preconditioner of the dual system on the observed edges.
 
-The strongest t products √(σ_p σ'_q) u_p(i) u'_q(j) of the node kernels' eigenvectors are features Φ (n_pairs, t) of the
-edges with Φ Φᵀ ≈ K̄. With R the root of the loss and μ = λ + the mean diagonal of what is left, the preconditioner is
+The strongest t products √(σ_p σ'_q) u_p(i) u'_q(j) of eigenvectors of the node kernels are features Φ (n_pairs, t) of
+the edges, with Φ Φᵀ ≈ K̄. With R the root of the loss and μ = λ + the mean diagonal of K̄ - Φ Φᵀ, the preconditioner is
 
     P = Rᵀ Φ Φᵀ R + μ I,    P⁻¹ = (I - Rᵀ Φ (Φᵀ R Rᵀ Φ + μ I)⁻¹ Φᵀ R) / μ,
 
-positive definite for every Φ. Φ is never held: Φ w and Φᵀ r are sampled products of rank k ≪ n with the eigenvectors.
+positive definite for every Φ. Φ is never stored: Φ w and Φᵀ r are sampled products of rank k ≪ n with the eigenvectors.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 def block_rows(t: int) -> int:
-    """Pairs whose t features are held at a time."""
+    """Number of pairs whose t features are in memory at a time."""
     return max(2 * t, FEATURE_BLOCK_ENTRIES // t)
 
 
 def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """σ (k,), descending, and Z (n, k) with ZᵀZ = diag(σ) and ZZᵀ ≤ K the part of K that k vectors hold best, nearly.
+    """σ (k,), descending, and Z (n, k) with ZᵀZ = diag(σ), such that ZZᵀ ≤ K is nearly the best of rank k.
 
-    A randomised Nyström approximation after one power step: two products O(n²k); eigsh takes ten times as long.
+    A randomised Nyström approximation after one power step, by two products of O(n²k). eigsh takes ten times as long.
     """
     n = len(K)
     if n <= 4 * k:
@@ -44,7 +44,7 @@ def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     Q = np.linalg.qr(K @ sketch).Q
     B = K @ Q
     inner, V = np.linalg.eigh(Q.T @ B)
-    # Directions below rounding (or negative, of an indefinite kernel) are left out: their share of ZZᵀ becomes zero.
+    # Directions below rounding (or negative, if the kernel is indefinite) are dropped: they add nothing to ZZᵀ.
     held = inner > 100 * np.finfo(K.dtype).eps * inner[-1]
     F = B @ (V[:, held] / np.sqrt(inner[held]))
     sigma, U = np.linalg.eigh(F.T @ F)
@@ -54,8 +54,8 @@ def top_eigenpairs(K: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 class EdgeSpectrum:
     """Eigenvectors of the node kernels and the strongest products of two of them, as features of edges.
 
-    Products (p, q) come as a staircase: for each p, the q below ``stop[p]`` (from p on, symmetric; from p + 1 on,
-    reciprocal), since σ' descends.
+    As σ' descends, the strongest products (p, q) form a staircase: for each p all q up to some end, starting at 0
+    (ordinary), p (symmetric) or p + 1 (reciprocal).
     """
 
     def __init__(self, relation: Relation, K: np.ndarray, G: np.ndarray, k: int | None = None):
@@ -70,7 +70,7 @@ class EdgeSpectrum:
         self._strength = strength
 
     def stairs(self, t: int) -> list[tuple[int, int, int]]:
-        """(p, first q, last q + 1) of about the t strongest products; ties at the end are all in."""
+        """(p, first q, last q + 1) of about the t strongest products; all ties at the end are included."""
         least = self.strengths[min(t, len(self.strengths)) - 1]
         stairs = []
         for p, row in enumerate(self._strength):
@@ -86,18 +86,18 @@ class EdgePreconditioner:
     Parameters
     ----------
     system : DualSystem
-        The system, λ left open.
+        The system.
     spectrum : EdgeSpectrum
-        Of its node kernels.
+        Spectrum of its node kernels.
     t : int
-        Number of features; ties at the end are all in.
+        Number of features; all ties at the end are included.
     alpha : float
-        The smallest λ it is meant for.
+        The smallest λ that it will be used with.
 
     Notes
     -----
-    Building costs O(n_pairs t²) in blocks, in single precision where that leaves P⁻¹ definite; a further λ t³;
-    applying O(n_pairs k + t²).
+    Building costs O(n_pairs t²), in blocks, and in single precision if P⁻¹ stays definite. A further λ costs t³, and
+    applying P⁻¹ costs O(n_pairs k + t²).
     """
 
     def __init__(self, system: DualSystem, spectrum: EdgeSpectrum, t: int, alpha: float):
@@ -108,15 +108,15 @@ class EdgePreconditioner:
         self.q = np.concatenate([np.arange(start, stop) for _, start, stop in self.stairs])
         self.Z_objects = np.ascontiguousarray(spectrum.Z_objects[:, : self.q.max() + 1])
         self.Z = self.Z_objects if self.sign else np.ascontiguousarray(spectrum.Z[:, : self.p.max() + 1])
-        # (z_p z_q' ± z_q z_p') of a pair p < q has length √2, and 2 z_p z_p' of a square length 2.
+        # For p < q, z_p z_q' ± z_q z_p' has length √2. For p = q it is 2 z_p z_p', of length 2.
         self.scale = np.where(self.p == self.q, 0.5, np.sqrt(0.5)) if self.sign else np.ones(len(self.p))
         self.products = SampledProducts(edges.indptr, edges.indices, edges.shape, system.backend)
         weights = system.weights.astype(np.float64)
         trace = float(weights @ kernel.diagonal())
         strongest = self.Z[edges.sources, self.p[0]] * self.Z_objects[edges.indices, self.q[0]]
         largest = float(weights @ strongest.astype(np.float64) ** 2)
-        # Rounding of the Gram matrix has to stay below μ, or P⁻¹ could lose its definiteness: where single precision
-        # would have to raise μ for that, double precision takes over.
+        # The rounding error of the Gram matrix has to stay below μ, or P⁻¹ might not be definite. If single precision
+        # would have to raise μ for that, double precision is used.
         taken = float(weights.mean() * spectrum.strengths[: len(self.p)].sum()) / np.prod(edges.shape)
         expected = max(0.0, trace / max(1, edges.n_pairs) - taken)
         for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
@@ -128,7 +128,7 @@ class EdgePreconditioner:
             if self.floor <= alpha + self.tail:
                 break
         if system.loss.centres_rows:
-            # The rows' means: features of row i with Σ m z'(j) / √Σ m in the place of z'(j).
+            # The part of the row means: the features of row i with Σ m z'(j) / √Σ m instead of z'(j).
             means = self.products.times(system.weights, self.Z_objects) * system.root.row_unit[:, None]
             gram -= self._gram(np.arange(len(self.Z)), np.arange(len(self.Z)), None, dtype, means)
         self.gram = gram
@@ -141,18 +141,18 @@ class EdgePreconditioner:
         dtype: np.dtype,
         Z_objects: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Φᵀ M Φ (t, t) over pairs (rows, cols) of weight root², a block of pairs at a time. O(n_pairs t²)."""
+        """Φᵀ M Φ (t, t) over pairs (rows, cols) with weights root², one block of pairs at a time. O(n_pairs t²)."""
         t = len(self.p)
         gram = np.zeros((t, t))
         Z = self.Z.astype(dtype, copy=False)
         Z_objects = (self.Z_objects if Z_objects is None else Z_objects).astype(dtype, copy=False)
-        # Long blocks, so that the t² of adding them up stay small beside their t² a pair.
+        # Blocks are long, so that adding a t×t matrix costs little beside the t² operations of each pair.
         step = block_rows(t)
         features, added = np.empty((min(step, len(rows)), t), dtype=dtype), np.empty((t, t), dtype=dtype)
         for first in range(0, len(rows), step):
             left, right = Z[rows[first : first + step]], Z_objects[cols[first : first + step]]
             if root is not None:
-                # Both terms of a feature hold one factor of either side, so one side carries the weight.
+                # Both terms of a feature have one factor of each side, so it is enough to weight one side.
                 left = left * root[first : first + step, None].astype(dtype, copy=False)
             block = features[: len(left)]
             self._fill(left, right, block)
@@ -161,7 +161,7 @@ class EdgePreconditioner:
         return gram
 
     def _fill(self, left: np.ndarray, right: np.ndarray, block: np.ndarray) -> None:
-        """z_p(i) z'_q(j), or z_p(i) z_q(j) ± z_q(i) z_p(j), for the pairs whose coordinates are given."""
+        """Write z_p(i) z'_q(j), or z_p(i) z_q(j) ± z_q(i) z_p(j), into a block, from the coordinates of its pairs."""
         at = 0
         for p, start, stop in self.stairs:
             part = block[:, at : at + stop - start]
@@ -171,12 +171,12 @@ class EdgePreconditioner:
             at += stop - start
 
     def at(self, alpha: float) -> Operator:
-        """P⁻¹ for one λ, as a function of a vector on the edges. t³, then O(n_pairs k + t²) a call."""
+        """P⁻¹ for one λ, as a function of a vector on the edges. Costs t³, and O(n_pairs k + t²) for each call."""
         system, p, q, sign = self.system, self.p, self.q, self.sign
         mu = max(alpha + self.tail, self.floor)
         inner = self.gram.copy()
         np.einsum("ii->i", inner)[:] += mu
-        # (Φᵀ R Rᵀ Φ + μ I)⁻¹ = Fᵀ F, so that an iteration multiplies, in the threads of its other products.
+        # (Φᵀ R Rᵀ Φ + μ I)⁻¹ = Fᵀ F: an iteration then multiplies by F, in the same threads as its other products.
         F = np.linalg.inv(np.linalg.cholesky(inner))
         del inner
 
@@ -204,7 +204,7 @@ class EdgePreconditioner:
 
 
 def kronecker(system: DualSystem) -> KroneckerEdges:
-    """The system's kernel, which has to be a Kronecker one."""
+    """The kernel of the system; a ValueError if it is not a Kronecker kernel."""
     if not isinstance(system.kernel, KroneckerEdges):
-        raise ValueError(f"the preconditioner needs a Kronecker edge kernel, got the {system.kernel.name} one")
+        raise ValueError(f"the preconditioner needs a Kronecker edge kernel, got the {system.kernel.name} kernel")
     return system.kernel

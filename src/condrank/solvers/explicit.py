@@ -1,14 +1,14 @@
-"""Edge-wise RLS and RankRLS: every observed edge is one example, as an off-the-shelf learner would have it.
+"""Edge-wise RLS and RankRLS: every observed edge is one example, as for an off-the-shelf learner. The paper's baseline.
 
-The paper's baseline. The features of an edge are Π[z(v) z(v')ᵀ], whose inner products are the Kronecker, symmetric or
-reciprocal kernel, the ½ of the last two included; they are bilinear in z and z', so that the mean over a conditioning
-node's edges is taken out of z' alone. The minimiser of
+The features of an edge are Π[z(v) z(v')ᵀ]. Their inner products are the Kronecker, symmetric or reciprocal kernel,
+including the ½ of the last two. They are bilinear in z and z', so the mean over a conditioning node's edges can be
+subtracted from z' alone. The minimiser of
 
     ½ Σ_e m_e (y_e - ȳ_v - ⟨W, Π[z (z' - z̄'_v)ᵀ]⟩)² + ½ λ‖W‖²
 
-(means zero for regression) is found from one dense p×p system of product features, p = r r' or r(r ± 1)/2, or from one
-dense E×E system of edge kernel values. Both grow with the fourth power of the size of the problem, where the closed
-forms and the iterations of this package need r×r arrays: use it to check them, and on small graphs.
+(means zero for regression) comes from one dense p×p system of product features, p = r r' or r(r ± 1)/2, or from one
+dense E×E system of edge kernel values. The memory of both grows with the fourth power of the number of nodes. The other
+solvers need r×r arrays. Use this one to check them, and on small graphs.
 """
 
 from __future__ import annotations
@@ -54,22 +54,23 @@ def solve_explicit(
     Parameters
     ----------
     relation : Relation
-        Its projection; two domains need the ordinary one.
+        Ordinary, symmetric or reciprocal; two domains need the ordinary one.
     loss : Loss
-        Regression or ranking, which is conditioned on the starting nodes of the edges.
+        Regression, or ranking for each starting node of the edges.
     Z, Z_objects : ndarray of shapes (n, r) and (m, r')
         Coordinates of the training nodes and objects; the same for a single domain.
     edges : Edges of shape (n, m)
-        Observed labels, with the centre of a reciprocal relation's scale already subtracted; `all_edges` makes
-        them from a complete relation.
+        Observed labels, minus the centre of a reciprocal relation's scale; `all_edges` makes them from a complete
+        relation.
     alpha : float
-        λ > 0, the same as in `condrank.solvers.closed_form`.
+        λ > 0, as in `condrank.solvers.closed_form`.
     features : {"auto", "product", "kernel"}
-        The p×p system of product features, the E×E system of edge kernel values, or the smaller of the two.
+        "product" takes the p×p system of product features, "kernel" the E×E system of edge kernel values, "auto" the
+        smaller one.
     max_bytes : int
-        More than this is refused with a ValueError before anything is allocated.
+        A system that needs more raises a ValueError before anything is allocated.
     rhs : ndarray of shape (r, r'), optional
-        Right-hand side instead of that of the labels; solved over the product features.
+        Right-hand side that replaces that of the labels; solved over the product features.
 
     Notes
     -----
@@ -97,7 +98,7 @@ def solve_explicit(
 
 
 class ExplicitSystem:
-    """`solve_explicit` as a system; parameters are those of `condrank.solvers.primal.PrimalSystem`."""
+    """`solve_explicit` as a system, with the parameters of `condrank.solvers.primal.PrimalSystem`."""
 
     def __init__(
         self,
@@ -119,7 +120,7 @@ class ExplicitSystem:
             self.edges = self.edges.with_values(self.edges.values - prior_weight * similarity)
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """W for one λ > 0, by one dense factorisation; with ``rhs``, by one over the product features."""
+        """W for one λ > 0, by one dense factorisation (with ``rhs``, over the product features)."""
         W = solve_explicit(self.relation, self.loss, self.Z, self.Z_objects, self.edges, alpha, rhs=rhs)
         return Solution(W.astype(self.Z.dtype, copy=False))
 
@@ -136,13 +137,13 @@ class ExplicitSolver(Solver):
     is_direct = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Has the relation's own kernel, on one machine."""
+        """Refuses pairwise kernels and compared features."""
         if problem.settings.pairwise_kernel is not None:
             return ONLY_DUAL
         return "compared features are solved iteratively; use solver='auto'" if problem.settings.compared else None
 
     def cost(self, problem: Problem) -> Cost:
-        """The factorisation of the smaller system."""
+        """The cost of factorising the smaller system."""
         s = problem.sizes
         flops = s.flops + float(min(s.rows.most * s.cols.most, s.n_pairs)) ** 3
 
@@ -155,19 +156,19 @@ class ExplicitSolver(Solver):
         return Cost(flops, peak)
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> ExplicitSystem:
-        """Coordinates, and every observation as an edge."""
+        """Fit coordinates, and list every observation as an edge."""
         settings, (rows, cols) = problem.settings, coordinates or fit_both(problem)
         options = settings.prior_weight, settings.centre
         return ExplicitSystem(settings.relation, settings.loss, rows, cols, problem.observed, *options)
 
 
 def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, features: str = "auto") -> int:
-    """Bytes at the peak of `solve_explicit`: the system, factorised in place, and blocks that it is made of."""
+    """Bytes at the peak of `solve_explicit`: the system, factorised in place, and the blocks to build it from."""
     p = n_product_features(relation, r, r_objects)
     if features == "product" or (features == "auto" and p <= n_pairs):
-        # Products of a block's features, which for W = ±Wᵀ are sums of two, each with its factors.
+        # The features of a block; for W = ±Wᵀ they are sums of two products, each with its factors.
         return 8 * (2 * p**2 + min(BLOCK_ENTRIES, n_pairs * p) * (4 if relation.sign else 1))
-    # Kernel values of both ends, or of all four combinations of them; coordinates of both ends of each edge.
+    # Kernel values of both ends, or of all four combinations of ends; and coordinates of both ends of each edge.
     both = 2 * n_pairs * (r + r_objects)
     return 8 * (n_pairs**2 + min(BLOCK_ENTRIES, n_pairs**2) * (3 if relation.sign else 2) + both)
 
@@ -193,7 +194,7 @@ def product_features(relation: Relation, starts: np.ndarray, ends: np.ndarray) -
 
 
 def weight_matrix(relation: Relation, weights: np.ndarray, r: int, r_objects: int) -> np.ndarray:
-    """W (r, r') with zᵀWz' = ⟨weights, features of the edge⟩, from weights of shape (p,)."""
+    """W (r, r') from weights (p,) of the product features: zᵀWz' = ⟨weights, features of the edge⟩."""
     if not relation.sign:
         return weights.reshape(r, r_objects)
     one, other, scale = _basis(relation, r)
@@ -204,7 +205,7 @@ def weight_matrix(relation: Relation, weights: np.ndarray, r: int, r_objects: in
 
 
 def product_weights(relation: Relation, W: np.ndarray) -> np.ndarray:
-    """Weights of shape (p,) of the product features, from W = Π[W]: the way back from `weight_matrix`."""
+    """Weights (p,) of the product features from W = Π[W]: the inverse of `weight_matrix`."""
     if not relation.sign:
         return W.ravel()
     one, other, scale = _basis(relation, len(W))
@@ -212,10 +213,10 @@ def product_weights(relation: Relation, W: np.ndarray) -> np.ndarray:
 
 
 def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
-    """(G + λI)⁻¹ rhs for a positive semi-definite G, which is overwritten, up to what lies in the null space of G.
+    """(G + λI)⁻¹ rhs for a positive semi-definite G, up to a part in the null space of G. Overwrites G.
 
-    Cholesky; where λ is so small that rounding errors of G would be divided by it, an eigendecomposition that
-    drops what is noise, as the coordinates of a singular kernel do. The dropped part has no influence on scores.
+    Uses Cholesky. If λ is so small that rounding errors of G would be divided by it, uses an eigendecomposition and
+    drops the noise, as the coordinates of a singular kernel do. The dropped part has no influence on scores.
     """
     size = len(G)
     largest = float(np.trace(G))
@@ -229,7 +230,7 @@ def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
 
 
 class _Examples:
-    """Edges as examples: √m (z, z' - z̄'_v) and √m (y - ȳ_v), the means zero for regression."""
+    """Edges as examples: √m (z, z' - z̄'_v) and √m (y - ȳ_v), where the means are zero for regression."""
 
     def __init__(self, loss: Loss, Z: np.ndarray, Z_objects: np.ndarray, edges: Edges):
         self.Z, self.Z_objects = Z, Z_objects
@@ -246,7 +247,7 @@ class _Examples:
         self.y = self.root * y
 
     def part(self, block: slice) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates of both ends of some edges; the weight is in those of the starting node."""
+        """Coordinates of both ends of a block of edges; those of the starting node are multiplied by √m."""
         sources = self.sources[block]
         ends = self.Z_objects[self.targets[block]]
         if self.means is not None:
@@ -254,7 +255,7 @@ class _Examples:
         return self.root[block, None] * self.Z[sources], ends
 
     def blocks(self, row_size: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        """All edges, a block at a time."""
+        """All edges, one block at a time."""
         for block in row_blocks(len(self.y), row_size):
             yield block, *self.part(block)
 
@@ -290,5 +291,5 @@ def _check_size(needed: int, size: int, features: str, max_bytes: int) -> None:
         what = "product features" if features == "product" else "observed edges"
         raise ValueError(
             f"the explicit solver needs about {needed / 2**30:.3g} GiB for a dense system over {size:,} {what}, more "
-            f"than the {max_bytes / 2**30:.3g} GiB allowed; the other solvers of ConditionalRanker never build it"
+            f"than the {max_bytes / 2**30:.3g} GiB allowed; the other solvers of ConditionalRanker do not build one"
         )
