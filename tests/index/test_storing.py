@@ -124,7 +124,7 @@ def test_contents_that_contradict_each_other_are_refused(tmp_path):
     refused("do not agree", **{"index.gone": np.array([4, 1])})
     refused("finite", **{"index.objects.0": OBJECTS * np.nan})
     refused("length 4, got 3", **{"index.objects.0": OBJECTS[:, :3]})
-    refused("asks for", **{"index.more": OBJECTS})
+    refused("that no part of the index uses", **{"index.more": OBJECTS})
     refused("index", **{"index.gone": None})
     refused("W", W=None)
 

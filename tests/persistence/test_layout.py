@@ -47,7 +47,7 @@ def test_every_truncation_is_reported(saved):
     whole = saved.read_bytes()
     for length in {0, 1, 7, 8, 9, 100, 1000, len(whole) // 2, len(whole) - 1}:
         saved.write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"model is (not a model|truncated|damaged)"):
+        with pytest.raises(ValueError, match=r"model is (not a condrank model|truncated|damaged)"):
             ConditionalRanker.load(saved)
     saved.write_bytes(whole + b"x")
     with pytest.raises(ValueError, match="1 bytes more"):
@@ -75,7 +75,7 @@ def test_newer_versions_other_files_and_missing_parts_are_reported(saved, tmp_pa
     with pytest.raises(ValueError, match=r"format version 2, written by condrank '9.0'.*reads versions up to 1"):
         ConditionalRanker.load(tmp_path / "newer")
     write_file(tmp_path / "other", manifest | {"format": "other"}, arrays)
-    with pytest.raises(ValueError, match="holds arrays, but no model"):
+    with pytest.raises(ValueError, match="holds arrays, but no condrank model"):
         ConditionalRanker.load(tmp_path / "other")
     for missing in ("model", "params", "settings"):
         write_file(tmp_path / "part", {k: v for k, v in manifest.items() if k != missing}, arrays)
@@ -97,7 +97,7 @@ def test_a_version_that_is_no_whole_number_is_reported(saved, version):
 def test_headers_that_lie_are_reported(tmp_path):
     for header in (b"[]", b"{}", b'{"a": 1}', b"nonsense", b'{"__metadata__": {"manifest": "{"}}', b"[" * 5000):
         (tmp_path / "file").write_bytes(struct.pack("<Q", len(header)) + header)
-        with pytest.raises(ValueError, match=r"no model|not a model"):
+        with pytest.raises(ValueError, match=r"no condrank model|not a condrank model"):
             ConditionalRanker.load(tmp_path / "file")
     (tmp_path / "file").write_bytes(struct.pack("<Q", 2**63) + b"{}")
     with pytest.raises(ValueError, match="the length of its header makes no sense"):

@@ -72,7 +72,7 @@ def test_the_command_says_what_is_wrong(folder, tmp_path):
 
     assert "cannot read" in failed(tmp_path / "nothing")
     (tmp_path / "model.safetensors").write_bytes(b"no model at all, but long enough")
-    assert "not a model" in failed(tmp_path)
+    assert "not a condrank model" in failed(tmp_path)
     assert "--index" in failed(folder, "--index", "guess")
     assert "token" in failed(folder, "--token-file", tmp_path / "none")
     (tmp_path / "empty").write_text("\n")
