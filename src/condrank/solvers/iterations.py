@@ -1,4 +1,4 @@
-"""How many iterations to expect: from the sizes, or from a sample of the kernel where that may change the choice."""
+"""Expected iterations: from the sizes, or from a sample of the kernel if that may change the choice of a solver."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from condrank.solvers.costs import has_dense_products, iteration_flops
 
 
 def expected(problem: Problem) -> Expected:
-    """Iterations to expect.
+    """Expected iterations of primal and dual.
 
-    The kernel is looked at only where primal and dual compete, for exact kernels, and where the cheaper of them is
-    expensive enough to make a look cheap beside it. With an edge or two a node nothing beats the dual, whatever the
-    kernel.
+    A sample of the kernel is computed only if primal and dual compete, for exact kernels, and only if the cheaper of
+    them costs so much more that the sample does not matter. With an edge or two per node the dual is always fastest.
     """
     settings, s, guess = problem.settings, problem.sizes, problem.expected_by_sizes
     asked = settings.solver
@@ -29,7 +28,7 @@ def expected(problem: Problem) -> Expected:
 
 
 def edge_product_flops(problem: Problem) -> float:
-    """Of a product with the edge kernel of a relation."""
+    """Flops of a product with the edge kernel of a relation."""
     s, (n, m) = problem.sizes, problem.sizes.shape
     loops = loops_for("auto", s.n_pairs, min(n, m))
     entries = s.n_pairs * (2 if problem.settings.relation.sign else 1)

@@ -1,4 +1,4 @@
-"""Krylov iterations on matrices: SciPy's conjugate gradients and BiCGSTAB, with a callback that can stop them."""
+"""Krylov iterations on arrays of any shape: SciPy's conjugate gradients and BiCGSTAB, with a callback that can stop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHODS = {"cg": cg, "bicgstab": bicgstab}
 
 @dataclass(frozen=True)
 class Iterated:
-    """The last iterate of a Krylov method, and how it got there."""
+    """The last iterate x of a Krylov method, the number of iterations, and whether it converged."""
 
     x: np.ndarray
     n_iter: int
@@ -25,7 +25,7 @@ class Iterated:
 
 
 class _Stopped(Exception):
-    """Carries the iterate at which the callback asked to stop."""
+    """Raised in the callback to stop SciPy; has the last iterate."""
 
     def __init__(self, x: np.ndarray):
         self.x = x
@@ -47,21 +47,21 @@ def krylov(
     Parameters
     ----------
     apply : callable
-        Symmetric positive (semi-)definite for "cg".
+        A linear function, symmetric positive (semi-)definite for "cg".
     rhs : ndarray
-        Any shape.
+        Right-hand side, of any shape.
     method : {"cg", "bicgstab"}
-        Conjugate gradients or BiCGSTAB (two products an iteration).
+        Conjugate gradients, or BiCGSTAB (two products per iteration).
     precondition : callable, optional
         Approximate inverse of apply, symmetric positive definite.
     start : ndarray, optional
-        First guess; zero by default.
+        Start of the iteration; zero by default.
     tol : float
-        Relative residual; 0 runs all max_iter iterations.
+        Relative residual at which to stop; 0 runs all max_iter iterations.
     max_iter : int
-        Most iterations.
+        Largest number of iterations.
     watch : callable, optional
-        Called with the iteration's number and the iterate; stops if it returns True.
+        Called with the number of the iteration and the iterate; True stops.
     """
     shape, size = rhs.shape, rhs.size
     count, seen = 0, None if start is None else start.ravel()
@@ -87,12 +87,12 @@ def krylov(
             rhs.ravel(),
             x0=None if start is None else start.ravel(),
             rtol=tol,
-            atol=float(np.finfo(rhs.dtype).tiny),  # so that an exact solution ends it whatever the tolerance
+            atol=float(np.finfo(rhs.dtype).tiny),  # so that an exact solution stops it, also for tol=0
             maxiter=max_iter,
             M=None if precondition is None else flat(precondition),
             callback=after,
         )
-        # SciPy's BiCGSTAB does not call back where it converges half-way through a step.
+        # SciPy's BiCGSTAB does not call back if it converges half-way through a step.
         if method == "bicgstab" and (seen is None or not np.array_equal(seen, x)):
             after(x)
     except _Stopped as stopped:

@@ -1,8 +1,8 @@
 """Logistic loss (Bradley–Terry with features) for reciprocal relations: P(v beats v') = sigmoid(h(v, v')).
 
-Minimises Σ m (softplus(f) - t f) + ½ λ‖h‖² over skew-symmetric h, f the values at the observed edges and t in [0, 1]
-their outcomes, by Newton's method: each step is the weighted least squares of an incomplete graph, solved only as far
-as the step deserves. `PrimalLogistic` takes its steps in W, `condrank.solvers.logistic_dual` over the edges.
+Minimises Σ m (softplus(f) - t f) + ½ λ‖h‖² over skew-symmetric h, where f are the values of h at the observed edges and
+t in [0, 1] their outcomes. Each step of Newton's method is a weighted least squares on an incomplete graph, solved only
+as precisely as the step needs. `PrimalLogistic` takes its steps in W, `condrank.solvers.logistic_dual` over the edges.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ from condrank.solvers.krylov import krylov
 from condrank.solvers.primal import PrimalSystem, compared_reason
 from condrank.solvers.system import DEFAULTS, Cost, Options, Peak, Solution, Solver
 
-INNER_ITERATIONS = 1000  # of each Newton step
-STALLED = 10  # steps without a smaller gradient after which, in single precision, only rounding is left
-LOOSEST = 0.1  # relative residual of the first steps; later ones to that of their gradient, for quadratic convergence
+INNER_ITERATIONS = 1000  # the most in a Newton step
+STALLED = 10  # in single precision, after this many steps without a smaller gradient only rounding is left
+LOOSEST = 0.1  # relative residual of the first steps; later steps use the size of their gradient: quadratic convergence
 
 
 class Newton(ABC):
-    """Newton's method for x, W or edge coefficients, with values f at the edges.
+    """Newton's method for x, which is W or the edge coefficients, with values f at the edges.
 
     Parameters
     ----------
     weights, outcomes : ndarray of shape (n_pairs,)
-        m, and 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
+        Weights m; and outcomes: 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
     """
 
     def __init__(self, weights: np.ndarray, outcomes: np.ndarray):
         self.weights, self.outcomes = weights, outcomes
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """x for one λ > 0, to a gradient of tol relative to that at x = 0.
+        """x for one λ > 0. Stops when the gradient is ``options.tol`` times that at x = 0.
 
-        With ``rhs``, the solution of Newton's linear system at ``options.start``: the inverse of the Hessian there,
+        With ``rhs``, solves Newton's linear system at ``options.start`` instead: the inverse of the Hessian there,
         applied to the right-hand side.
         """
         m = self.weights
@@ -86,11 +86,11 @@ class Newton(ABC):
 
     @abstractmethod
     def gradient(self, entries: np.ndarray) -> np.ndarray:
-        """In the space of x, what entries at the edges give: minus the loss's gradient for m (t - p)."""
+        """Entries at the edges, mapped to the space of x. For m (t - p) it is minus the gradient of the loss."""
 
     @abstractmethod
     def direction(self, weights: np.ndarray, gradient: np.ndarray, alpha: float, tol: float) -> np.ndarray:
-        """The step that weighted least squares would take, to a relative residual of ``tol``."""
+        """The step of weighted least squares, to a relative residual of ``tol``."""
 
     @abstractmethod
     def penalty(self, x: np.ndarray, f: np.ndarray) -> float:
@@ -103,7 +103,7 @@ class Newton(ABC):
     def _search(
         self, x: np.ndarray, f: np.ndarray, direction: np.ndarray, alpha: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The longest step among 1, ½, ¼, … that does not raise the objective beyond its rounding."""
+        """Take the longest step among 1, ½, ¼, … that does not increase the objective by more than rounding."""
         change = self.values(direction)
         before = self._objective(x, f, alpha)
         bound = before + 10 * float(np.finfo(x.dtype).eps) * abs(before)
@@ -118,12 +118,12 @@ class Newton(ABC):
 
 
 class PrimalLogistic(Newton):
-    """Newton's method in W, around the products of a `PrimalSystem`.
+    """Newton's method in W, with the products of a `PrimalSystem`.
 
     Parameters
     ----------
     system : PrimalSystem
-        Made with the regression loss; its labels are not used.
+        A system with the regression loss; its labels are not used.
     outcomes : ndarray of shape (n_pairs,)
         As for `Newton`.
     """
@@ -159,7 +159,7 @@ class PrimalLogistic(Newton):
         ).x
 
     def model(self, W: Any = None) -> Any:
-        """Log-odds as scores: they have no centre to add."""
+        """The model. Its scores are log-odds, so the centre of the scale is not added."""
         return replace(self.system.model(W), logistic=True)
 
 
@@ -172,14 +172,14 @@ class NewtonSolver(Solver):
     iterates = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Solves every problem with the logistic loss."""
+        """Never refuses: it solves every problem with the logistic loss."""
         return None
 
     def cost(self, problem: Problem) -> Cost:
-        """Coordinates, and the inner iterations of all steps."""
+        """The cost of coordinates and of the inner iterations of all steps."""
         iterations = NEWTON_ITERATIONS_PER_ITERATION * expected(problem).primal + NEWTON_STEPS
         flops = problem.sizes.flops + iterations * iteration_flops(problem, dense=False)
-        # The right-hand side, and CG with its preconditioner; W and the gradients at the start and now.
+        # The right-hand side, CG with its preconditioner, and W and the gradients at the start and now.
         vectors = 1 + CG_ARRAYS + 3
 
         def peak() -> Peak:
@@ -193,7 +193,7 @@ class NewtonSolver(Solver):
         return compared_reason(problem) if problem.settings.compared else "the logistic loss has no closed form"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> PrimalLogistic:
-        """Products over the games, with their outcomes as labels."""
+        """Set up the products over the games, with their outcomes as labels."""
         settings, edges = problem.settings, all_edges(problem.observed)
         if coordinates is None:
             one_domain = problem.queries is problem.objects
@@ -208,7 +208,7 @@ class NewtonSolver(Solver):
 
 
 def outcomes(labels: np.ndarray, centre: float) -> np.ndarray:
-    """Labels as shares of wins: those on the 0..1 scale as they are, those on the -1..1 scale moved to it."""
+    """Labels as shares of wins: labels on the scale 0..1 stay, labels on the scale -1..1 are mapped to it."""
     share = labels if centre == 0.5 else (1 + labels) / 2
     if share.min(initial=0.0) < 0 or share.max(initial=1.0) > 1:
         raise ValueError(

@@ -1,11 +1,12 @@
-"""Logistic loss over the edges, where that is cheaper than coordinates of an exact kernel.
+"""Logistic loss over the edges, for graphs where that is cheaper than the coordinates of an exact kernel.
 
-With K̄ the reciprocal Kronecker kernel between the games, f = K̄a has ‖h‖² = aᵀK̄a and the minimiser a = m (t - p)/λ.
-With weights w = m p (1 - p) a Newton step d solves
+K̄ is the reciprocal Kronecker kernel between the games. Then f = K̄a has ‖h‖² = aᵀK̄a, and the minimiser is
+a = m (t - p)/λ. With weights w = m p (1 - p) a Newton step d solves
 
     (√w K̄ √w + λ I) c = (m (t - p) - λ a)/√w,    d = √w c,
 
-the dual system of weighted least squares: nothing is decomposed but a few eigenvectors for its preconditioner.
+the dual system of weighted least squares. No full eigendecomposition is needed, only a few eigenvectors for the
+preconditioner.
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ from condrank.solvers.krylov import Operator, krylov
 from condrank.solvers.logistic import INNER_ITERATIONS, Newton, outcomes
 from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
-# Inner residuals that single precision reaches.
+# The inner residual that single precision can reach.
 SINGLE = 1e-4
 
 
 class DualLogistic(Newton):
-    """Newton's method over the edges, in single precision within a step: it only has to be good, not exact.
+    """Newton's method over the edges. Steps are computed in single precision, because they need not be exact.
 
     Parameters
     ----------
     rows : KernelValues
-        Of the nodes.
+        Kernel values of the nodes.
     edges : Edges
-        Games, the labels being outcomes: 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
+        Games, with outcomes as labels: 1 for a win, 0 for a loss, ½ for a tie, or a share of wins.
     rank : int, optional
         Planned number of features of the preconditioner.
     centre : float
-        Of the relation's scale, for the model.
+        Centre of the relation's scale, for the model.
     """
 
     def __init__(self, rows: KernelValues, edges: Edges, rank: int | None = None, centre: float = 0.0):
@@ -73,7 +74,7 @@ class DualLogistic(Newton):
         """Edge coefficients a for one λ > 0."""
         self._rank = self._preconditioner = None
         self._inner, self._tol = self.kernel, max(options.tol, SINGLE**2)
-        # The trace bounds the largest eigenvalue: where λ is above its rounding error, single precision will do.
+        # The trace bounds the largest eigenvalue: if λ is above its rounding error, single precision is enough.
         trace = 0.25 * float(self.weights @ self.kernel.diagonal())
         if alpha > 10 * float(np.finfo(np.float32).eps) * trace:
             self._single = self._single or self.kernel.astype(np.dtype(np.float32))
@@ -81,7 +82,7 @@ class DualLogistic(Newton):
         return super().solve(alpha, options, rhs)
 
     def model(self, W: Any = None) -> EdgeModel:
-        """Log-odds as scores: they have no centre to add."""
+        """The model. Its scores are log-odds, so the centre of the scale is not added."""
         return EdgeModel(self.rows, self.cols, self.kernel, W, offset=self.offset, logistic=True)
 
     def values(self, x: np.ndarray) -> np.ndarray:
@@ -89,7 +90,7 @@ class DualLogistic(Newton):
         return self.kernel.product(x)
 
     def gradient(self, entries: np.ndarray) -> np.ndarray:
-        """The entries: K̄ is left out of both sides."""
+        """The entries themselves, because K̄ cancels on both sides."""
         return entries
 
     def penalty(self, x: np.ndarray, f: np.ndarray) -> float:
@@ -97,7 +98,7 @@ class DualLogistic(Newton):
         return float(x.astype(np.float64, copy=False) @ f)
 
     def start(self, start: Any) -> np.ndarray:
-        """From coefficients of these edges, or from a sparse (n, n) array."""
+        """a from coefficients of these edges, or from a sparse (n, n) array."""
         if isinstance(start, np.ndarray):
             return start
         return self.kernel.from_coefficients(start)
@@ -119,7 +120,7 @@ class DualLogistic(Newton):
         return (system.root(found.x) * size).astype(gradient.dtype)
 
     def _precondition(self, system: DualSystem, alpha: float) -> Operator | None:
-        """P⁻¹ of the last step where the weights are nearly the same, else a new one; None where none pays."""
+        """P⁻¹ of the last step if the weights are nearly the same, otherwise a new one; None if none pays."""
         if self._rank is None:
             self._rank = plan_preconditioner(system, alpha, self._tol, NEWTON_PRECONDITIONER_BUILDS, self._planned)
         if self._rank.spectrum is None or not self._rank.rank:
@@ -139,13 +140,13 @@ class DualNewtonSolver(Solver):
     iterates = over_edges = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """As the dual solver does; and a small fit, which has nothing to win."""
+        """Refuses what the dual solver refuses, and small fits, which would not gain from it."""
         if problem.settings.solver != "dual" and problem.sizes.shape[0] < SAMPLE_LEAST_NODES:
             return "a small logistic fit is solved on W"
         return refuses_edges(problem)
 
     def cost(self, problem: Problem) -> Cost:
-        """Products with the edge kernel in single precision, but for one in each step."""
+        """The cost of products with the edge kernel: in single precision, except for one in each step."""
         scale, steps = NEWTON_ITERATIONS_PER_ITERATION / 2, NEWTON_STEPS
         flops = dual_flops(problem, scale, steps)
         builds = NEWTON_PRECONDITIONER_BUILDS
@@ -156,14 +157,14 @@ class DualNewtonSolver(Solver):
         return "the logistic loss has no closed form: steps over the edges"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> DualLogistic:
-        """Kernel values of the nodes, and the games with their outcomes."""
+        """Compute the kernel values of the nodes, and read the games with their outcomes."""
         rows, _ = coordinates or kernel_values(problem)
         edges, centre = all_edges(problem.observed), problem.settings.centre
         return DualLogistic(rows, edges.with_values(outcomes(edges.values, centre)), rank, centre)
 
 
 def one_way(edges: Edges) -> Edges:
-    """Games as edges from the lower to the higher node, both directions of a pair merged; a loop says nothing."""
+    """Games as edges from the lower to the higher node, with both directions of a pair merged and loops dropped."""
     sources, targets = edges.sources, edges.indices
     turned, apart = sources > targets, sources != targets
     shares = np.where(turned, 1 - edges.values, edges.values)
@@ -172,5 +173,5 @@ def one_way(edges: Edges) -> Edges:
 
 
 def differ(one: np.ndarray, other: np.ndarray) -> float:
-    """Length of the difference relative to the second."""
+    """Norm of the difference relative to the norm of the second."""
     return float(np.linalg.norm(one - other) / np.linalg.norm(other))

@@ -4,10 +4,10 @@ With observed edges Ω and weights m ≥ 0, W solves
 
     Π[Zᵀ L_Ω(Z W Zᵀ) Z] + λ W = Π[Zᵀ L_Ω(Y) Z],
 
-where L_Ω multiplies the observed entries by their weights (regression), after each row's weighted mean over its
-observed entries was taken out (ranking: the paper's L = I - QQᵀ). Were every pair observed with the mean weight ρ, the
-solution would be the closed form at λ/ρ divided by ρ: that is the preconditioner. Products are taken in single
-precision, and their solution is refined to double.
+where L_Ω multiplies the observed entries by their weights. For ranking it first subtracts each row's weighted mean over
+its observed entries (the paper's L = I - QQᵀ). If every pair were observed with the mean weight ρ, the solution would
+be the closed form at λ/ρ, divided by ρ: that is the preconditioner. Products run in single precision, and the solution
+is refined to double.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class PrimalSystem:
     prior_weight : float
         τ of the similarity prior.
     centre : float
-        Taken from every label.
+        Subtracted from every label.
     dense : bool, optional
-        Form all n×m values in every product, or only the observed ones; by default what is faster.
+        Whether products compute all n×m values, or only the observed ones; by default whichever is faster.
 
     Notes
     -----
-    A product costs four dense matrix products, or O(n_pairs r + nr²) with sampled ones.
+    A product costs four dense matrix products, or O(n_pairs r + nr²) for only the observed values.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PrimalSystem:
         n, m = edges.shape
         self.density = float(edges.weights.sum(dtype=np.float64) / (n * m))
         self.dense = edges.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * n * m if dense is None else dense
-        # LAPACK's eigenvectors come by columns; sampled products read rows, and would copy them each time.
+        # LAPACK stores eigenvectors by columns. Sampled products read rows, and would copy them each time.
         order = "K" if self.dense else "C"
         self.Z = np.asarray(rows.training(), order=order)
         self.Z_objects = self.Z if cols is rows else np.asarray(cols.training(), order=order)
@@ -88,7 +88,7 @@ class PrimalSystem:
         self.rhs = self.reduce(self.loss_operator(labels))
 
     def _similarity(self) -> np.ndarray:
-        """The node kernel at the observed pairs; of an exact kernel itself, as a clipped one is not ZZᵀ."""
+        """The node kernel at the observed pairs. An exact kernel is read directly, because a clipped one is not ZZᵀ."""
         if isinstance(self.rows, ExactKernel):
             return self.rows.similarity(None, None)[self.edges.sources, self.edges.indices]
         return self.products.at_edges(self.Z, self.Z_objects)
@@ -116,13 +116,13 @@ class PrimalSystem:
         return out
 
     def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:
-        """The inverse, were every pair observed with weight ``density``."""
+        """The inverse of the system if every pair were observed with weight ``density``."""
         inverse = CompleteInverse(self.relation, loss, self.rows, self.cols, alpha / density)
-        # Rounding errors outside of the relation's space would grow from one iteration to the next.
+        # Without the projection, rounding errors outside the relation's space would grow in each iteration.
         return lambda R: self.relation.project(inverse(R)) / density
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """W for one λ > 0, to a relative residual of the tolerance."""
+        """W for one λ > 0, to a relative residual of ``options.tol``."""
         largest = float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]) * self.density
         single = None if self.Z.dtype == np.float32 or not single_precision_pays(alpha, largest) else self.single()
         found = refined(
@@ -159,11 +159,11 @@ class PrimalSolver(Solver):
     iterates = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Solves every problem but those with another edge kernel."""
+        """Refuses only pairwise kernels."""
         return ONLY_DUAL if problem.settings.pairwise_kernel is not None else None
 
     def cost(self, problem: Problem) -> Cost:
-        """Coordinates, and an iteration for each expected step."""
+        """The cost of coordinates and of the expected iterations."""
         if problem.is_distributed:
             return distributed_cost(problem)
         dense = has_dense_products(problem)
@@ -175,20 +175,20 @@ class PrimalSolver(Solver):
         single = s.in_single_precision(settings.alpha)
         after = iterated_bytes(problem, vectors=1 + CG_ARRAYS, dense=dense, single=single)
         if settings.loss.centres_rows and settings.relation.sign:
-            after += s.itemsize * s.square  # of the preconditioner
+            after += s.itemsize * s.square  # the matrix of the preconditioner
         return Peak(peak_with_coordinates(problem, after))
 
     def reason(self, problem: Problem) -> str:
-        """Of compared features, partitions or the preconditioner."""
+        """Compared features or partitions need it, or its preconditioner suits the graph."""
         if problem.is_distributed:
             return distributed_reason(problem)
         if problem.settings.compared:
             return compared_reason(problem)
         density = f"{problem.graph.density:.2%} of the pairs are observed"
-        return f"{density}: the closed form of the complete graph preconditions it well"
+        return f"{density}: the closed form of the complete graph is a good preconditioner"
 
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> PrimalSystem:
-        """Coordinates of uneven degrees, and products over the observed pairs."""
+        """Fit coordinates, weighted by degree if degrees are uneven, and set up products over the observed pairs."""
         if coordinates is None:
             one_domain = problem.queries is problem.objects
             coordinates = fit_both(problem, degree_weights(problem.observed, one_domain))
@@ -196,7 +196,7 @@ class PrimalSolver(Solver):
 
 
 def primal_system(problem: Problem, rows: Any, cols: Any) -> PrimalSystem:
-    """The system on W of an incomplete graph: of one machine, of a cluster, or with compared features."""
+    """The system on W of an incomplete graph: with compared features, on a cluster, or on one machine."""
     settings, observed = problem.settings, cast(Any, problem.observed)
     if settings.compared:
         from condrank.solvers.compared import ComparedSystem
@@ -211,6 +211,6 @@ def primal_system(problem: Problem, rows: Any, cols: Any) -> PrimalSystem:
 
 
 def compared_reason(problem: Problem) -> str:
-    """Why compared features are solved for on W."""
-    blocks = "a block of weights each beside the first, preconditioned by closed forms of the complete graph"
+    """Why compared features are solved on W."""
+    blocks = "each adds a block of weights, preconditioned by the closed form of the complete graph"
     return f"{len(problem.settings.compared)} compared: {blocks}"

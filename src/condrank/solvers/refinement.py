@@ -1,8 +1,8 @@
-"""Conjugate gradients in single precision, refined to double: half the time of an iteration, the same solution.
+"""Conjugate gradients in single precision, refined to double: half the time per iteration, the same solution.
 
-A round solves for the residual of the round before with the operator in single precision, so far as that can be
-trusted; residuals between the rounds are computed in double precision. Few rounds reach any tolerance, and together
-they take hardly more iterations than one in double precision would.
+A round solves for the residual of the previous round with the operator in single precision, to a residual that this
+precision can reach. Between rounds the residual is computed in double precision. A few rounds reach any tolerance, and
+together they take hardly more iterations than double precision alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def refined(
 ) -> Iterated:
     """Solve apply(x) = rhs with ``rough``, the same operator in single precision.
 
-    The other parameters are those of `krylov`. Where ``rough`` is not near enough, or None, ``apply`` goes on alone.
+    The other parameters are those of `krylov`. If ``rough`` is None or not accurate enough, ``apply`` is used alone.
     """
     if rough is None:
         options = {"precondition": precondition, "start": start, "tol": tol, "max_iter": max_iter, "watch": watch}
@@ -45,7 +45,7 @@ def refined(
             stopped = watch is not None and watch(before + number, x + scale * step)
             return stopped
 
-        residual = residual / scale  # in the place of the one before, which is not needed any more
+        residual = residual / scale  # replaces the last one, which is no longer needed
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             found = krylov(
                 lambda step: rough(step.astype(np.float32)).astype(step.dtype),
@@ -60,7 +60,7 @@ def refined(
             size = float(np.linalg.norm(residual))
         count += found.n_iter
         del found
-        lost = not size <= max(LOST_ROUND_RESIDUAL_SHARE * scale, goal)  # NaN is lost as well
+        lost = not size <= max(LOST_ROUND_RESIDUAL_SHARE * scale, goal)  # also true for NaN
         if lost and not stopped and count < max_iter:
             rest = krylov(
                 apply,

@@ -1,4 +1,4 @@
-"""What a solver is: it answers whether it refuses a problem and what it costs, and builds a system to be solved."""
+"""The interface of solvers: whether a solver refuses a problem, what it costs, and the system that it builds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Watch = Callable[[int, np.ndarray], bool]
 
 @dataclass(frozen=True)
 class Options:
-    """How to solve: tolerance, most iterations, first guess and callback. A direct solver needs none of it."""
+    """How to solve: tolerance, largest number of iterations, start and callback. Direct solvers ignore all of them."""
 
     tol: float = 1e-8
     max_iter: int = 1000
@@ -27,7 +27,7 @@ class Options:
 
 
 DEFAULTS = Options()
-# What every solver but the dual one says of other edge kernels.
+# Why all solvers but the dual one refuse pairwise kernels.
 ONLY_DUAL = "pairwise_kernel is solved in the dual: use solver='auto' or 'dual'"
 
 
@@ -38,9 +38,9 @@ class Solution:
     Attributes
     ----------
     W : ndarray
-        The weights: (r, r'), with blocks for compared features (1 + n_compared, r, r), over edges (n_pairs,).
+        The weights: (r, r'); (1 + n_compared, r, r) with compared features; (n_pairs,) for a solver over edges.
     n_iter : int or None
-        Iterations; None for a direct solver.
+        Number of iterations; None for a direct solver.
     converged : bool
         Whether the tolerance was reached.
     """
@@ -57,19 +57,20 @@ class System(Protocol):
     cols: Any
 
     def solve(self, alpha: float, options: Options = ..., rhs: np.ndarray | None = None) -> Solution:
-        """The weights for one λ; with another right-hand side than that of the labels where one is given.
+        """The weights for one λ.
 
-        ``rhs`` has the shape of the weights. The system is symmetric, so this also serves adjoint solves.
+        ``rhs`` replaces the right-hand side of the labels and has the shape of the weights. The system is symmetric, so
+        this also serves adjoint solves.
         """
         ...
 
     def model(self, W: Any = None) -> Any:
-        """The model with these weights; without any, one that gets them by ``with_weights``."""
+        """The model with these weights; None gives a model that gets its weights later, by ``with_weights``."""
         ...
 
 
 class Peak(NamedTuple):
-    """Bytes at the peak of a fit beyond its inputs, and the features of the dual's preconditioner."""
+    """Bytes at the peak of a fit beyond its inputs, and the number of features of the dual preconditioner."""
 
     memory: int
     rank: int = 0
@@ -77,14 +78,14 @@ class Peak(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a solver takes.
+    """The cost of a fit.
 
     Attributes
     ----------
     flops : float
         Floating-point operations, each kind weighted by its speed relative to a matrix product.
     peak : callable
-        Its memory, counted when it is asked for.
+        Returns the memory, which is counted only if needed.
     """
 
     flops: float
@@ -92,20 +93,20 @@ class Cost:
 
 
 class Solver(ABC):
-    """A way to solve a problem. A new one is a subclass in a file of its own, and a line in ``SOLVERS``.
+    """A way to solve a problem. A new solver is a subclass in its own file, and one line in ``SOLVERS``.
 
     Attributes
     ----------
     name : str
-        The fitted attribute ``solver_``.
+        Name of the solver, the fitted attribute ``solver_``.
     serves : tuple of str
-        Values of the parameter ``solver`` that ask for it.
+        Values of the parameter ``solver`` for which it may be chosen.
     losses : tuple of Loss
         Losses that it can minimise.
     is_direct : bool
-        No iteration: taken by "auto" without a comparison of costs where it does not refuse.
+        It does not iterate. If it does not refuse, "auto" takes it without comparing it with iterative solvers.
     iterates : bool
-        Can start from an earlier solution.
+        It can start from an earlier solution.
     over_edges : bool
         Its weights are coefficients of the observed edges.
     """
@@ -119,16 +120,16 @@ class Solver(ABC):
 
     @abstractmethod
     def refuses(self, problem: Problem) -> str | None:
-        """Why it cannot solve a problem, with what to do instead; None if it can."""
+        """Why it cannot solve a problem, and what to use instead; None if it can."""
 
     @abstractmethod
     def cost(self, problem: Problem) -> Cost:
-        """What it takes, estimated from the sizes and a sample of the kernel."""
+        """Its cost, estimated from the sizes and a sample of the kernel."""
 
     def reason(self, problem: Problem) -> str:
-        """Why it is a good choice, for people."""
+        """Why it is a good choice, for the plan."""
         return "as asked for"
 
     @abstractmethod
     def build(self, problem: Problem, coordinates: Any = None, rank: int | None = None) -> System:
-        """The system, ready to be solved; with coordinates of an earlier fit, and the planned ``rank`` of `Peak`."""
+        """The system, ready to be solved. ``coordinates`` are those of an earlier fit, ``rank`` is that of `Peak`."""

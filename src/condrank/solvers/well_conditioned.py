@@ -14,8 +14,8 @@ from condrank.base.measured import CHOLESKY_MOST_ROWS
 class WellConditioned:
     """Solves T x = f to working precision, O(r²) for large r.
 
-    Conjugate gradients with the diagonal as preconditioner need five to fifteen products with T; a Cholesky factor,
-    O(r³/3), serves small systems, and those for which the iteration should not get there.
+    Conjugate gradients with the diagonal as preconditioner need five to fifteen products with T. Small systems, and
+    systems for which the iteration does not converge, use a Cholesky factor, O(r³/3).
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class WellConditioned:
             return LinearOperator(shape, matvec=product, dtype=dtype)  # pyright: ignore[reportCallIssue]
 
         x, failed = cg(
-            # NumPy's product, not SciPy's symv: each brings BLAS threads of its own, which wait for the other's.
+            # NumPy's product, not SciPy's symv: NumPy and SciPy have separate BLAS threads, which wait for each other.
             operator(lambda v: self.T @ v),
             f,
             rtol=4 * float(np.finfo(dtype).eps),
