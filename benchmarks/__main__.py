@@ -19,6 +19,7 @@ STORIES = (
     "complete",
     "accuracy",
     "metrics",
+    "judging",
     "imports",
     "peers",
     "incomplete",

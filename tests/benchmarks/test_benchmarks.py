@@ -10,7 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
-    *("fit", "path", "classes", "accuracy", "metrics", "imports", "peers", "incomplete", "iterations", "grid"),
+    *("fit", "path", "classes", "accuracy", "metrics", "judging", "imports", "peers", "incomplete"),
+    *("iterations", "grid"),
     *("large", "scaling", "products", "eigh", "logistic", "shortcuts", "folds", "search_memory", "top", "cli"),
     *("distributed", "million", "growth", "approximate", "approximation_error", "approximation_loss"),
     *("memory", "serving"),

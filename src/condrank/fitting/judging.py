@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from condrank.base.blocks import row_blocks
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
 from condrank.fitting.fitted import Scorer
 from condrank.graph.relation_graph import Conditioned
 from condrank.metrics import pair_counts
-from condrank.observations import Observations
+from condrank.metrics.edges import EdgePairs
+from condrank.models.placed import at_edges
+from condrank.observations import Edges, Observations
 
 NOTHING_TO_RANK = "no conditioning node has two objects with different relation values: nothing to rank"
 
 
 def pooled_rank_loss(scorer: Scorer, given: Conditioned) -> float:
-    """Rank loss pooled over conditioning nodes; neither the truth nor the scores are held whole."""
+    """Rank loss pooled over conditioning nodes.
+
+    Of observed edges only those are scored and compared, O(n_pairs); of a complete relation neither the truth nor the
+    scores are held whole.
+    """
+    if isinstance(given.observed, Edges):
+        pairs = EdgePairs(given.observed.indptr, given.observed.values)
+        return _share(float(pairs.wrong(edge_scores(scorer, given)).sum()), int(pairs.comparable.sum()))
     wrong, comparable = 0.0, 0
     for block, scores in scorer.blocks(given.queries, given.objects):
         lost, pairs = pair_counts(given.observed.to_dense(block), scores)
         wrong, comparable = wrong + float(lost.sum()), comparable + int(pairs.sum())
+    return _share(wrong, comparable)
+
+
+def edge_scores(scorer: Any, given: Conditioned) -> np.ndarray:
+    """Scores of the observed edges, (n_pairs,): by sampled products where that is cheaper than scoring all pairs."""
+    edges: Any = given.observed
+    if hasattr(scorer, "at_edges") and edges.n_pairs < DENSE_FROM_SHARE_OF_PAIRS * np.prod(edges.shape):
+        return scorer.at_edges(given.queries, given.objects, edges)
+    return at_edges(scorer.blocks(given.queries, given.objects), edges)
+
+
+def _share(wrong: float, comparable: int) -> float:
     if comparable == 0:
         raise ValueError(NOTHING_TO_RANK)
     return wrong / comparable
@@ -26,6 +50,9 @@ def pooled_rank_loss(scorer: Scorer, given: Conditioned) -> float:
 
 def rankable(truth: Observations) -> bool:
     """Some conditioning node has two objects with different labels."""
+    if isinstance(truth, Edges):
+        starts = truth.indptr[:-1][np.diff(truth.indptr) > 0]
+        return bool(np.any(np.maximum.reduceat(truth.values, starts) > np.minimum.reduceat(truth.values, starts)))
     for block in row_blocks(*truth.shape):
         labels = truth.to_dense(block)
         known = ~np.isnan(labels)

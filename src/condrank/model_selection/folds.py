@@ -13,6 +13,7 @@ from condrank.fitting.judging import NOTHING_TO_RANK
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs, Splitter
 from condrank.model_selection.splits import SettingSplit
+from condrank.rankers.base import Ranker, fitted_of
 
 
 class Folds(NamedTuple):
@@ -71,6 +72,20 @@ def innermost(ranker: Any, held_as: Sequence[str] = ("estimator", "ranker")) -> 
             ranker = getattr(ranker, held[0])
         else:
             return ranker
+
+
+def scorer_of(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph] | None:
+    """The fitted model within pipelines, tables and searches, and the graph as it sees it; None for other rankers."""
+    while not isinstance(ranker, Ranker):
+        if hasattr(ranker, "steps"):
+            graph, ranker = ranker[:-1].transform(graph), ranker[-1]
+        elif hasattr(ranker, "encode") and hasattr(ranker, "ranker_"):
+            graph, ranker = ranker.encode(graph), ranker.ranker_
+        elif hasattr(ranker, "best_estimator_"):
+            ranker = ranker.best_estimator_
+        else:
+            return None
+    return fitted_of(ranker).model, graph
 
 
 def rank_by_of(ranker: Any) -> str:

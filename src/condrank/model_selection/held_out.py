@@ -16,17 +16,21 @@ from sklearn.base import clone
 
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
+from condrank.fitting.judging import edge_scores
 from condrank.fitting.plan import Plan, make_plan
 from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
 from condrank.fitting.run import warn_unless_converged
 from condrank.graph import RelationGraph
+from condrank.metrics.edges import EdgePairs
 from condrank.metrics.pairs import TruePairs
 from condrank.model_selection._splitter import Graphs, listed
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
 from condrank.models.model import Model
+from condrank.models.placed import PlacedEdges, at_edges
 from condrank.nodes import NodeKernel, Nodes
-from condrank.observations import Complete
+from condrank.observations import Complete, Edges
 from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS
 from condrank.solvers.system import Options
@@ -89,13 +93,22 @@ class HeldOutPairs(ABC):
         # From large λ to small: each iteration starts near its end, where the solver iterates.
         for j in np.argsort(alphas)[::-1]:
             for block, scores in self.scores(float(alphas[j])):
-                pairs = kept.get(block.start) or TruePairs(self.truth.to_dense(block), n_scores)
-                if self.truth.shape[0] * self.truth.shape[1] <= KEPT:
+                pairs = kept.get(block.start) or self.true_pairs(block, n_scores)
+                if self.n_labels <= KEPT:
                     kept[block.start] = pairs
                 counts[:, j, block, 1] = pairs.comparable
                 for i, tau in enumerate(self.prior_weights):
                     counts[i, j, block, 0] = pairs.wrong(self._at(tau, scores))
         return counts
+
+    @property
+    def n_labels(self) -> int:
+        """Labels that are compared."""
+        return self.truth.shape[0] * self.truth.shape[1]
+
+    def true_pairs(self, block: slice, n_scores: int) -> Any:
+        """The labels of a block of conditioning nodes, sorted to be compared with many scores."""
+        return TruePairs(self.truth.to_dense(block), n_scores)
 
     @abstractmethod
     def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
@@ -113,9 +126,27 @@ class Fold(HeldOutPairs):
 
     def __init__(self, ranker: Any, train: RelationGraph, test: RelationGraph, prior_weights: Sequence[float]):
         super().__init__(ranker, train, prior_weights)
-        *self.sides, self.truth = test.conditioned(ranker.rank_by)
+        self.given = test.conditioned(ranker.rank_by)
+        self.sides, self.truth = self.given[:2], self.given.observed
         self.models: list[Any] = [system.model() for system in self.systems]
-        self.placed = [model.placed(*self.sides) if isinstance(model, Model) else None for model in self.models]
+        self.is_sparse = isinstance(self.truth, Edges)
+        self.placed: list[Any] = [None] * len(self.models)
+        for k, model in enumerate(self.models):
+            if isinstance(model, Model):
+                edges: Any = self.truth
+                few = self.is_sparse and edges.n_pairs < DENSE_FROM_SHARE_OF_PAIRS * np.prod(edges.shape)
+                self.placed[k] = model.placed_edges(*self.sides, self.truth) if few else model.placed(*self.sides)
+
+    @property
+    def n_labels(self) -> int:
+        """Labels that are compared: of an incomplete graph the observed ones alone."""
+        return self.truth.n_pairs if self.is_sparse else super().n_labels
+
+    def true_pairs(self, block: slice, n_scores: int) -> Any:
+        """Of observed edges all at once; otherwise a block of the matrix."""
+        if self.is_sparse:
+            return EdgePairs(self.truth.indptr, self.truth.values, n_scores)
+        return super().true_pairs(block, n_scores)
 
     def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
         """Blocks of the test graph's conditioning nodes, with their scores."""
@@ -125,10 +156,20 @@ class Fold(HeldOutPairs):
             solution = system.solve(alpha, options)
             warn_unless_converged(solution, self.settings)
             self.models[k] = model = self.models[k].with_weights(solution.W)
-            placed = self.placed[k]
-            parts.append(model.blocks(*self.sides) if placed is None else placed.blocks(model))
+            parts.append(self._scored(model, self.placed[k]))
         for blocks in zip(*parts, strict=True):
             yield blocks[0][0], [scores for _, scores in blocks]
+
+    def _scored(self, model: Any, placed: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of scores; of observed edges one, with a score for each of them."""
+        if not self.is_sparse:
+            return model.blocks(*self.sides) if placed is None else placed.blocks(model.W, model.prior_weight)
+        everyone = slice(0, self.truth.shape[0])
+        if isinstance(placed, PlacedEdges):
+            return iter([(everyone, placed.scores(model.W, model.prior_weight))])
+        if placed is not None:
+            return iter([(everyone, at_edges(placed.blocks(model.W, model.prior_weight), self.truth))])
+        return iter([(everyone, edge_scores(model, self.given))])
 
 
 class Shortcut(HeldOutPairs):

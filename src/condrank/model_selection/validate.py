@@ -15,12 +15,14 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 
 from condrank.base.checks import check_choice
-from condrank.fitting.judging import NOTHING_TO_RANK
+from condrank.fitting.judging import NOTHING_TO_RANK, edge_scores
 from condrank.graph import RelationGraph
 from condrank.metrics import MEASURES
+from condrank.metrics.edges import packed_rows
 from condrank.model_selection._splitter import SETTINGS, Splitter, check_graph
-from condrank.model_selection.folds import Folds, is_count, rank_by_of, read_folds
+from condrank.model_selection.folds import Folds, is_count, rank_by_of, read_folds, scorer_of
 from condrank.model_selection.results import CrossValidation, SettingsComparison
+from condrank.observations import Edges
 
 Progress = Callable[[int, int | None], None]
 Measures = dict[str, Callable[..., Any]]
@@ -187,10 +189,10 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
     start = perf_counter()
     ranker.fit(train)
     fitted = perf_counter()
-    relation, queries, objects = test.relation, test.nodes, test.objects
-    if rank_by == "incoming":
-        relation, queries, objects = relation.transpose(), objects, queries
-    truth, scores = relation.to_dense(), ranker.predict(test)
+    queries, objects, relation = test.conditioned(rank_by)
+    # A measure of the user's own may ask which column is which; those of the library do not.
+    packed = packed_rows_of(ranker, test, rank_by) if all(map(measures_order, measures.values())) else None
+    truth, scores = (relation.to_dense(), ranker.predict(test)) if packed is None else packed
     values, by_query = [], []
     rankable = np.nanmax(truth, axis=1, initial=-np.inf) > np.nanmin(truth, axis=1, initial=np.inf)
     for measure in measures.values():
@@ -198,11 +200,28 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
         defined = rankable.any() or not measures_order(measure)
         values.append(float(measure(truth, scores)) if defined else np.nan)
         by_query.append(_of_queries(measure, truth, scores))
-    key = crc32(np.isnan(truth).tobytes())
-    for nodes in (queries, objects):
-        key = crc32(np.ascontiguousarray(nodes.positions, dtype=np.int64).tobytes(), key)
+    pattern = (relation.indptr, relation.indices) if isinstance(relation, Edges) else (relation.shape,)
+    key = 0
+    for numbers in (*pattern, queries.positions, objects.positions):
+        key = crc32(np.ascontiguousarray(numbers, dtype=np.int64).tobytes(), key)
     names = queries.positions if queries.ids is None else queries.ids
     return _Fold(values, by_query, names, key, fitted - start, perf_counter() - fitted)
+
+
+def packed_rows_of(ranker: Any, graph: RelationGraph, rank_by: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Labels and scores of the observed edges of each conditioning node, packed into rows, NaN behind their end.
+
+    None where the graph is not an edge list, the rows would hardly be shorter, or the ranker scores no single edges.
+    """
+    found = scorer_of(ranker, graph)
+    if found is None or not isinstance(graph.relation, Edges):
+        return None
+    scorer, encoded = found
+    given: Any = encoded.conditioned(rank_by)
+    (rows,) = packed_rows(given.observed.indptr, one=True)
+    if 2 * rows.edges.size > np.prod(given.observed.shape):
+        return None
+    return rows.take(given.observed.values, np.nan), rows.take(edge_scores(scorer, given), 0.0)
 
 
 def _of_queries(measure: Callable[..., Any], truth: np.ndarray, scores: np.ndarray) -> np.ndarray:

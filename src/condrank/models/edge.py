@@ -11,6 +11,7 @@ import numpy as np
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice, check_number
 from condrank.models.model import as_probabilities
+from condrank.models.placed import at_edges, similarity_at
 from condrank.models.sides import FitSettings, scale_from, sides_to, stored_shape
 from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
@@ -19,6 +20,7 @@ from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.plain import check_same
 from condrank.products.edge_kernels import NEW_NODES, EdgeKernel, edge_kernel
 from condrank.products.kronecker import KroneckerEdges
+from condrank.products.sampled import SampledProducts
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,23 @@ class EdgeModel:
             raise ValueError(NEW_NODES)
         scores = self.kernel.predict(self.W)[np.ix_(*places)] + self.offset
         return scores + self.prior_weight * self.cols.similarity(queries, objects) if self.prior_weight else scores
+
+    def at_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
+        """Scores of observed edges only, (n_pairs,). O(n_pairs m) for Kronecker kernels, all pairs for the others."""
+        if not isinstance(self.kernel, KroneckerEdges):
+            return at_edges(self.blocks(queries, objects), edges)
+        A, K_objects = self.dual(), self.cols.transform(objects)
+        scores = np.empty(edges.n_pairs, dtype=K_objects.dtype)
+        for block in row_blocks(len(queries), self.rows.n_nodes):
+            first, last = edges.indptr[block.start], edges.indptr[block.stop]
+            indptr = edges.indptr[block.start : block.stop + 1] - first
+            shape = (block.stop - block.start, len(objects))
+            left = self.rows.transform(queries.block(block)) @ A
+            products = SampledProducts(indptr, edges.indices[first:last], shape)
+            scores[first:last] = products.at_edges(np.asarray(left), K_objects)
+        if self.prior_weight:
+            scores += self.prior_weight * similarity_at(self.cols, queries, objects, edges)
+        return scores if self.logistic else scores + scores.dtype.type(self.offset)
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
         """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""

@@ -11,9 +11,12 @@ import numpy as np
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_number
 from condrank.base.dask import is_dask
+from condrank.models.placed import PlacedEdges, PlacedPairs, similarity_at
 from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
 from condrank.nodes import Coordinates, Nodes
+from condrank.observations import Edges
 from condrank.persistence.arrays import Arrays, Held
+from condrank.products.sampled import SampledProducts
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,19 @@ class Model:
         Z = Z_objects if same else self.rows.transform(queries)
         return PlacedPairs(Z, Z_objects, self.cols.similarity(queries, objects) if self.prior_weight else None)
 
+    def placed_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> PlacedEdges:
+        """Observed edges with the coordinates of both ends, made once to be scored by many models."""
+        Z_objects = self.cols.transform(objects)
+        same = queries is objects and self.rows is self.cols
+        Z = Z_objects if same else self.rows.transform(queries)
+        similarity = similarity_at(self.cols, queries, objects, edges) if self.prior_weight else None
+        return PlacedEdges(Z, Z_objects, SampledProducts(edges.indptr, edges.indices, edges.shape), similarity)
+
+    def at_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
+        """Scores of observed edges only, (n_pairs,). O(n_pairs r) beside the coordinates."""
+        scores = self.placed_edges(queries, objects, edges).scores(self.W, self.prior_weight)
+        return scores if self.logistic else scores + scores.dtype.type(self.offset)
+
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
         """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
         Z = self.rows.transform(queries)
@@ -117,24 +133,6 @@ class Model:
         rows, cols = sides_from(given, held, settings)
         prior_weight = check_number("prior_weight of the model", given["prior_weight"])
         return cls(rows, cols, held.floats("W", len(rows.sigma), len(cols.sigma)), prior_weight, *scale_from(given))
-
-
-@dataclass(frozen=True)
-class PlacedPairs:
-    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, and their kernel values for a prior."""
-
-    Z: np.ndarray
-    Z_objects: np.ndarray
-    similarity: np.ndarray | None
-
-    def blocks(self, model: Model) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores by a model, up to a constant, a block of conditioning nodes at a time."""
-        W = model.W.astype(self.Z.dtype, copy=False)
-        for block in row_blocks(len(self.Z), len(self.Z_objects)):
-            scores = (self.Z[block] @ W) @ self.Z_objects.T
-            if self.similarity is not None:
-                scores += self.Z.dtype.type(model.prior_weight) * self.similarity[block]
-            yield block, scores
 
 
 def as_probabilities(scores: np.ndarray, turned: np.ndarray) -> np.ndarray:

@@ -12,9 +12,11 @@ from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice, check_count
 from condrank.fitting.fitted import Fitted
-from condrank.fitting.judging import pooled_rank_loss
+from condrank.fitting.judging import edge_scores, pooled_rank_loss
 from condrank.graph import RelationGraph
+from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
+from condrank.observations import Edges
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, rank_objects
 
@@ -164,11 +166,14 @@ def score_pairs(ranker: Ranker, first: Nodes, second: Nodes) -> np.ndarray:
     scorer = fitted_of(ranker).model
     if len(first) != len(second):
         raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
-    # Small squares are scored and their diagonals kept, so that a pair costs no more than its coordinates do.
     parts = []
-    for square in row_blocks(len(first), 1, budget=64):
-        rows = [scores for _, scores in scorer.blocks(first.block(square), second.block(square))]
-        parts.append(np.diagonal(np.concatenate(rows)))
+    # A prior, and scorers that know no edges, score all pairs of a block: then blocks are small squares.
+    squares = not hasattr(scorer, "at_edges") or bool(scorer.prior_weight)
+    for block in row_blocks(len(first), 1, budget=64 if squares else 4096):
+        one, other = first.block(block), second.block(block)
+        n = len(one)
+        aligned = Edges(np.arange(n), np.arange(n), np.zeros(n), None, (n, n))
+        parts.append(edge_scores(scorer, Conditioned(one, other, aligned)))
     return np.concatenate(parts)
 
 

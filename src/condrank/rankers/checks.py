@@ -49,11 +49,8 @@ def refuse_raw(graph: RelationGraph) -> None:
 
 def warn_of_nothing_to_rank(observed: Observations) -> None:
     """Warn if no conditioning node has two different labels, as the ranking loss then learns nothing."""
-    if isinstance(observed, Edges):
-        starts = observed.indptr[:-1][np.diff(observed.indptr) > 0]
-        ranks = np.any(np.maximum.reduceat(observed.values, starts) > np.minimum.reduceat(observed.values, starts))
-    else:
-        ranks = observed.shape[0] * observed.shape[1] > FEW_LABELS or rankable(observed)
+    size = observed.shape[0] * observed.shape[1]
+    ranks = (not isinstance(observed, Edges) and size > FEW_LABELS) or rankable(observed)
     if not ranks:
         warn(
             f"{NOTHING_TO_RANK}, so loss='ranking' learns nothing; use loss='regression', or 'logistic' for games",

@@ -1,0 +1,64 @@
+"""Pairs with their coordinates, made once to be scored by many models: all pairs, or observed edges only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from condrank.base.blocks import row_blocks
+from condrank.nodes import Nodes
+from condrank.observations import Edges
+from condrank.products.sampled import SampledProducts
+
+
+@dataclass(frozen=True)
+class PlacedPairs:
+    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, and their kernel values for a prior."""
+
+    Z: np.ndarray
+    Z_objects: np.ndarray
+    similarity: np.ndarray | None
+
+    def blocks(self, W: np.ndarray, prior_weight: float) -> Iterator[tuple[slice, np.ndarray]]:
+        """Scores by a model, up to a constant, a block of conditioning nodes at a time."""
+        W = W.astype(self.Z.dtype, copy=False)
+        for block in row_blocks(len(self.Z), len(self.Z_objects)):
+            scores = (self.Z[block] @ W) @ self.Z_objects.T
+            if self.similarity is not None:
+                scores += self.Z.dtype.type(prior_weight) * self.similarity[block]
+            yield block, scores
+
+
+@dataclass(frozen=True)
+class PlacedEdges:
+    """Coordinates of both ends of observed edges, and kernel values (n_pairs,) at them for a prior."""
+
+    Z: np.ndarray
+    Z_objects: np.ndarray
+    products: SampledProducts
+    similarity: np.ndarray | None
+
+    def scores(self, W: np.ndarray, prior_weight: float) -> np.ndarray:
+        """Scores of the edges by a model, up to a constant, (n_pairs,). O(n_pairs r)."""
+        scores = self.products.at_edges(self.Z @ W.astype(self.Z.dtype, copy=False), self.Z_objects)
+        if self.similarity is not None:
+            scores += self.Z.dtype.type(prior_weight) * self.similarity
+        return scores
+
+
+def at_edges(blocks: Iterator[tuple[slice, np.ndarray]], edges: Edges) -> np.ndarray:
+    """Entries of a matrix at the edges, (n_pairs,), from blocks of its rows: for what cannot be had for edges alone."""
+    parts = []
+    for block, values in blocks:
+        first, last = edges.indptr[block.start], edges.indptr[block.stop]
+        parts.append(values[edges.sources[first:last] - block.start, edges.indices[first:last]])
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def similarity_at(coordinates: Any, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
+    """The node kernel at the edges, from blocks of rows."""
+    blocks = row_blocks(len(queries), len(objects))
+    return at_edges(((block, coordinates.similarity(queries.block(block), objects)) for block in blocks), edges)
