@@ -269,7 +269,8 @@ def test_the_logistic_loss_is_searched_by_folds():
 def test_a_search_takes_the_parameters_of_the_plain_ranker():
     own = set(ConditionalRankerCV().get_params())
     of_iterations = {"method", "validation_fraction", "n_iter_no_change", "warm_start"}  # early stopping, warm starts
-    assert own - set(ConditionalRanker().get_params()) == {"alphas", "cv", "gammas", "prior_weights", "select"}
+    of_search = {"alphas", "cv", "gammas", "prior_weights", "select", "search_tol", "search_max_iter"}
+    assert own - set(ConditionalRanker().get_params()) == of_search
     assert set(ConditionalRanker().get_params()) - own == {"alpha"} | of_iterations
 
 

@@ -17,7 +17,7 @@ from condrank.fitting.plan import Plan
 from condrank.problem.problem import Problem
 from condrank.problem.settings import Settings
 from condrank.solvers import SOLVERS
-from condrank.solvers.system import Options, Solution
+from condrank.solvers.system import Options, Solution, System
 
 
 class Run:
@@ -42,10 +42,13 @@ class Run:
         self.stopped = False
         self.state: Any = None
 
-    def __call__(self, problem: Problem, plan: Plan, coordinates: Any = None, start: Any = None) -> None:
-        """Build the planned system and solve it, from given coordinates and a given start if there are any."""
+    def __call__(
+        self, problem: Problem, plan: Plan, coordinates: Any = None, start: Any = None, system: System | None = None
+    ) -> None:
+        """Build the planned system, unless it is given, and solve it: from coordinates and a start if there are any."""
         settings = problem.settings
-        system = SOLVERS[plan.solver].build(problem, coordinates, plan.rank)
+        if system is None:
+            system = SOLVERS[plan.solver].build(problem, coordinates, plan.rank)
         self.state = FittedRanker.of(problem, plan, system, held_sums(system, problem.observed))
         try:
             solution = system.solve(settings.alpha, Options(settings.tol, settings.max_iter, start, self.watch))

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from sklearn.callback import with_callbacks
+from sklearn.exceptions import ConvergenceWarning
 
-from condrank.base.checks import check_choice, check_numbers
 from condrank.base.warn import warn
 from condrank.fitting.judging import NOTHING_TO_RANK
 from condrank.fitting.plan import Plan, make_plan
-from condrank.fitting.reading import read_settings, stops_early
+from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
 from condrank.fitting.run import Run
 from condrank.graph import RelationGraph
-from condrank.model_selection.folds import read_folds
-from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
+from condrank.model_selection.grid import Grid, rank_losses, read_grid
+from condrank.model_selection.held_out import Shortcut
+from condrank.model_selection.holdout import ALPHAS, HoldingOut, SearchPlan, hold_out, is_holdout, search_precision
 from condrank.model_selection.left_out import has_closed_form
-from condrank.model_selection.splits import SettingSplit
 from condrank.problem.problem import Problem
-from condrank.problem.settings import Settings
-from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores
+from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.rankers.conditional import ConditionalRanker
 
 # Losses closer than this are equal: a tie goes to the larger λ, the simpler model.
@@ -33,50 +34,66 @@ SAME_LOSS = 1e-12
 class ConditionalRankerCV(ConditionalRanker):
     """`ConditionalRanker` whose λ is chosen by the rank loss on pairs that the model has not seen.
 
-    On complete graphs the loss of leaving each row, node or edge out is exact and needs no refitting; folds of a
-    splitter cost one eigendecomposition each, however many λ and τ are tried. The ranker is then fitted to the whole
-    graph with what was chosen.
+    On complete graphs the loss of leaving each row, node or edge out is exact and needs no refitting. Folds of a
+    splitter cost one eigendecomposition each, for any number of λ and τ. The ranker is then fitted to the whole graph
+    with what was chosen. A fit to the whole graph that needs more memory than there is raises a ValueError before
+    anything is tried.
 
     Parameters
     ----------
     alphas : sequence of float, optional
-        The λ to try; by default 17 from 10⁻⁴ to 10⁴.
-    cv : {"leave-query-out", "leave-node-out", "leave-edge-out"}, splitter, int or iterable, optional
-        What is held out. One row at a time, whose node stays as an object (settings 2 and 3 of two domains; of a
-        symmetric or reciprocal relation the column gives the row away, so this says little of new nodes); one node,
-        its row and its column (between settings 2 and 4); one edge, with its other direction for relations that have
-        one (setting 1). By default, on complete graphs, a node for symmetric and reciprocal relations and a row for
-        ordinary ones; on others five folds of new conditioning nodes (setting 2; of the Cartesian kernel, which knows
-        no new nodes, setting 1).
+        The λ to try. By default 17 from 10⁻⁴ to 10⁴; with ``cv="holdout"`` on graphs without a shortcut six from 0.01
+        to 1,000.
+    cv : {"leave-query-out", "leave-node-out", "leave-edge-out", "holdout"}, splitter, int or iterable, optional
+        What is held out.
 
-        Or a splitter such as `condrank.model_selection.SettingSplit`; a number of folds of nodes (setting 4); an
-        iterable of (training graph, test graph) or of positions of nodes, as scikit-learn's splitters give them.
-        Incomplete graphs and the logistic loss have no shortcut: asked for by name, rows and nodes are then left out by
-        fitting once for each and every λ.
+        "leave-query-out": one row at a time; its node stays as an object (settings 2 and 3 of two domains). The column
+        of a symmetric or reciprocal relation gives the row away, so for these it says little about new nodes.
+        "leave-node-out": one node at a time, its row and its column (between settings 2 and 4). "leave-edge-out": one
+        edge at a time, with its other direction if the relation is symmetric or reciprocal (setting 1). Complete graphs
+        have an exact shortcut for all three. Incomplete graphs and the logistic loss have none: rows and nodes are
+        then left out by one fit for each of them and each λ.
+
+        "holdout": the shortcut of the default on complete graphs. On others some of the nodes, chosen at random, are
+        held out once or a few times (setting 4). If too few edges are among them, some of the edges are (setting 1). If
+        nothing can be held out, λ is the one of ``alphas`` nearest to 1, with a warning. The quickest choice.
+
+        A splitter such as `condrank.model_selection.SettingSplit`; a number of folds of nodes (setting 4); an iterable
+        of (training graph, test graph) or of positions of nodes, as scikit-learn's splitters give them.
+
+        By default, on complete graphs, a node for symmetric and reciprocal relations and a row for ordinary ones; on
+        others five folds of new conditioning nodes (setting 2; setting 1 for the Cartesian kernel, which knows no new
+        nodes).
     gammas : sequence of float, optional
-        Kernel widths γ to try beside; one eigendecomposition (a fold) each. By default ``gamma`` alone.
+        Kernel widths γ to try too; one eigendecomposition (a fold) each. By default ``gamma`` alone.
     prior_weights : sequence of float, optional
-        τ to try beside, with ``prior="similarity"``; they cost next to nothing. By default ``prior_weight`` alone.
+        τ to try too, with ``prior="similarity"``; they cost next to nothing. By default ``prior_weight`` alone.
     select : {"pooled", "median"}
-        Take the λ of the lowest loss pooled over all held-out rows; or the median (the lower one of two) of the best
-        λ of each fold, as the paper does, at the width and prior weight of the lowest pooled loss.
+        Take the λ with the lowest loss pooled over all held-out rows; or the median (the lower one of two) of the best
+        λ of each fold, as the paper does, at the width and prior weight with the lowest pooled loss.
     relation, loss, kernel, gamma, degree, coef0, kernel_params, prior, prior_weight, constant, rank_by, clip, solver, \
 pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_components, approximation, landmarks
         As for `ConditionalRanker`.
+    search_tol, search_max_iter : float, int, optional
+        ``tol`` and ``max_iter`` of the fits that choose λ. Their ConvergenceWarnings are not shown if these are given.
+        By default ``tol`` and ``max_iter``; with ``cv="holdout"`` 0.01 and 100, which is enough to see which λ ranks
+        best. The last fit, to the whole graph, has ``tol`` and ``max_iter``.
 
     Attributes
     ----------
     alpha_, gamma_, prior_weight_ : float
-        Chosen λ, kernel width and prior weight (the given ones where there was no choice).
+        Chosen λ, kernel width and prior weight (the given ones if there was no choice).
     alphas_ : ndarray of shape (n_alphas,)
         The λ that were tried.
+    chosen_by_ : str
+        What was held out, in words: "leaving out one node at a time".
     cv_losses_ : ndarray of shape (n_alphas,)
         Rank loss of each λ at the chosen width and prior weight: wrongly ordered over comparable pairs of objects,
-        pooled over all held-out rows. Every observed edge of a row counts, its loop too.
+        pooled over all held-out rows. Every observed edge of a row counts, its loop too. NaN if nothing was held out.
     fold_losses_ : ndarray of shape (n_folds, n_alphas)
-        The same for each fold; of a shortcut there is one.
+        The same for each fold; a shortcut counts as one.
     search_losses_ : ndarray of shape (n_gammas, n_prior_weights, n_alphas)
-        Pooled losses of all that was tried.
+        Pooled losses of everything that was tried.
 
     Examples
     --------
@@ -89,6 +106,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
     """
 
     alphas_: np.ndarray
+    chosen_by_: str
     cv_losses_: np.ndarray
     fold_losses_: np.ndarray
     search_losses_: np.ndarray
@@ -124,6 +142,8 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         n_components: int | str | None = None,
         approximation: str = "nystroem",
         landmarks: str = "uniform",
+        search_tol: float | None = None,
+        search_max_iter: int | None = None,
     ):
         super().__init__(
             relation=relation,
@@ -154,6 +174,8 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         self.gammas = gammas
         self.prior_weights = prior_weights
         self.select = select
+        self.search_tol = search_tol
+        self.search_max_iter = search_max_iter
 
     @with_callbacks
     def fit(self, X: Any, Y: Any = None) -> ConditionalRankerCV:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -167,117 +189,112 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             Relation values when X is features; NaN, or not stored if sparse, means not observed.
         """
         graph = as_graph(X, Y)
-        alphas, gammas, taus = self._grid()
-        candidates = [self._candidate(float(alphas[0]), gamma, taus[0]) for gamma in gammas]
-        settings = [read_settings(candidate, graph) for candidate in candidates]
-        problem, plan = Problem(graph, settings[0]), None
-        if has_closed_form(problem):  # whatever λ will be
-            plan = make_plan(problem)
-            check_memory(plan, problem)
-        n_steps, folds = self._folds(graph, settings[0], plan)
-        warn_of_disagreement(graph, settings[0].relation)
+        grid, problem, plan, is_closed = self._read(graph)
+        check_memory(plan, problem)
+        held_out = hold_out(self.cv, self, graph, problem.settings, plan if is_closed else None)
+        warn_of_disagreement(graph, problem.settings.relation)
+        if held_out.folds is None and problem.settings.loss.centres_rows:
+            warn_of_nothing_to_rank(problem.observed)
+        n_steps: Any = None if held_out.n_folds is None else held_out.n_folds + 1
         context = self._init_callback_context(max_subtasks=n_steps)
         context.call_on_fit_task_begin(estimator=self, X=graph)
-        counts: list[list[np.ndarray]] = [[] for _ in candidates]
-        coordinates, best = None, np.inf
-        for make in folds:
-            step = context.subcontext(task_name="fold")
-            step.call_on_fit_task_begin(estimator=self)
-            for candidate, of_folds in zip(candidates, counts, strict=True):
-                pairs = make(candidate, taus)
-                of_folds.append(pairs.counts(alphas))
-                lowest = _losses(of_folds[-1]).min()
-                if isinstance(pairs, Shortcut) and lowest < best:
-                    best, coordinates = lowest, pairs.reusable
-                del pairs  # its factorisation goes before the next one comes
-            step.call_on_fit_task_end(estimator=self)
-        if not counts[0]:
-            raise ValueError("cv gives no fold")
-        gamma, tau = self._keep_losses(np.array(counts), alphas, gammas, taus)
-        chosen = self._candidate(self._choose(), gamma, tau)
-        problem = Problem(graph, read_settings(chosen, graph))
-        if plan is None:
-            plan = make_plan(problem)
+        counts, reusable = self._try(held_out, grid, context)
+        self.alphas_, self.chosen_by_ = grid.alphas, held_out.described
+        gamma, tau = self._keep_losses(counts, grid)
+        alpha = self._choose(grid)
+        problem = Problem(graph, read_settings(self._candidate(alpha, gamma, tau), graph))
+        if not is_closed and (gamma != grid.gammas[0] or self.n_components == "auto"):
+            plan = make_plan(problem)  # the kernel, or its coordinates, are not those that were planned
             check_memory(plan, problem)
         step = context.subcontext(task_name="fit", max_subtasks=self.max_iter + 1)
         step.call_on_fit_task_begin(estimator=self)
-        Run(self, self._keep, step, None)(problem, plan, coordinates)
+        coordinates, systems = reusable
+        Run(self, self._keep, step, None)(problem, plan, coordinates, system=systems.get(tau))
         warn_of_no_scores(self.fitted_.model.W, problem.settings.relation)
         step.call_on_fit_task_end(estimator=self)
         self.gamma_, self.prior_weight_ = gamma, tau if self.prior is not None else self.prior_weight
         context.call_on_fit_task_end(estimator=self, X=graph)
         return self
 
+    def plan(self, X: Any, Y: Any = None) -> SearchPlan:
+        """What `fit` will do: the solver of its last fit with flops and memory, and how λ will be chosen."""
+        graph = as_graph(X, Y)
+        grid, problem, plan, is_closed = self._read(graph)
+        held_out = hold_out(self.cv, self, graph, problem.settings, plan if is_closed else None)
+        return SearchPlan(**asdict(plan), n_alphas=len(grid.alphas), chosen_by=held_out.described)
+
     def _saved_params(self) -> dict[str, Any]:
         # What was chosen: the plain ranker.
         return self._candidate(self.alpha_, self.gamma_, self.prior_weight_).get_params(deep=False)
 
-    def _grid(self) -> tuple[np.ndarray, list[float | None], list[float]]:
-        """The λ, γ and τ to try, checked."""
-        check_choice("select", self.select, ("pooled", "median"))
-        if stops_early(self.solver):
-            raise ValueError("solver='early_stopping' takes its own held-out loss in the place of a λ to choose")
-        if self.prior_weights is not None and self.prior is None:
-            raise ValueError("prior_weights needs prior='similarity'")
-        if self.gammas is not None and self.kernel in ("linear", "cosine", "precomputed"):
-            raise ValueError(f"gammas needs a kernel with a width, such as 'rbf'; kernel={self.kernel!r} has none")
-        alphas = np.logspace(-4, 4, 17) if self.alphas is None else _checked("alphas", self.alphas, above=0.0)
-        gammas: list[float | None] = [self.gamma]
-        if self.gammas is not None:
-            gammas = [*_checked("gammas", self.gammas, above=0.0).tolist()]
-        taus = [self.prior_weight] if self.prior is not None else [0.0]
-        if self.prior_weights is not None:
-            taus = _checked("prior_weights", self.prior_weights).tolist()
-        return alphas, gammas, taus
+    def _read(self, graph: RelationGraph) -> tuple[Grid, Problem, Plan, bool]:
+        """What to try, the fit to the whole graph with a λ in the middle, its plan, and whether it is a closed form.
+
+        The plan holds for the other λ too: they change the expected number of iterations of all solvers alike.
+        """
+        grid = read_grid(self)
+        candidate = self._candidate(grid.middle, grid.gammas[0], grid.prior_weights[0])
+        problem = Problem(graph, read_settings(candidate, graph, draw=False))
+        is_closed = has_closed_form(problem)
+        if self.alphas is None and is_holdout(self.cv) and not is_closed:
+            grid = replace(grid, alphas=np.array(ALPHAS))
+        return grid, problem, make_plan(problem), is_closed
 
     def _candidate(self, alpha: float, gamma: float | None, prior_weight: float) -> ConditionalRanker:
         """The plain ranker with some of these parameters."""
         own = {name: getattr(self, name) for name in ConditionalRanker().get_params(deep=False)}
         return ConditionalRanker(**own | {"alpha": alpha, "gamma": gamma, "prior_weight": prior_weight})
 
-    def _folds(
-        self, graph: RelationGraph, settings: Settings, plan: Plan | None
-    ) -> tuple[Any, Iterator[Callable[..., HeldOutPairs]]]:
-        """How many steps there will be, None if that is not known, and what each fold holds out.
+    def _try(self, held_out: HoldingOut, grid: Grid, context: Any) -> tuple[np.ndarray | None, tuple[Any, dict]]:
+        """Wrongly ordered and comparable pairs, (n_gammas, n_folds, n_taus, n_alphas, 2); None if nothing is held out.
 
-        ``plan`` is that of a closed form, whose shortcuts need no folds.
+        Also coordinates that the last fit can reuse, and its system for some τ; of the width with the lowest loss.
         """
-        cv = self.cv
-        if cv is None and plan is not None:
-            cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
-        elif cv is None:
-            setting = 1 if self.pairwise_kernel == "cartesian" else 2
-            n_folds = max(2, min(5, graph.n_edges if setting == 1 else graph.shape[self.rank_by == "incoming"]))
-            cv = SettingSplit(setting, n_folds, rank_by=self.rank_by, random_state=0)
-        if not isinstance(cv, str):
-            # A number of folds is the same folds each time, as in scikit-learn.
-            seed = 0 if self.random_state is None else self.random_state
-            pairs, n_folds, _ = read_folds(cv, graph, self, random_state=seed)
-            return None if n_folds is None else n_folds + 1, (_fold(*pair) for pair in pairs)
-        check_one_out(cv, graph)
-        if plan is not None:
-            return 2, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus, plan)])
-        if cv == "leave-edge-out":
-            raise ValueError(
-                f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
-                f"pairs are observed and loss={self.loss!r}; use cv=SettingSplit(setting=1)"
-            )
-        return None, (_fold(*pair) for pair in one_out(cv, graph, self.rank_by))
+        reusable: tuple[Any, dict[float, Any]] = (None, {})
+        if held_out.folds is None:
+            return None, reusable
+        precision = search_precision(self)
+        candidates = [self._candidate(float(grid.alphas[0]), gamma, grid.prior_weights[0]) for gamma in grid.gammas]
+        counts: list[list[np.ndarray]] = [[] for _ in candidates]
+        best = np.inf
+        with warnings.catch_warnings():
+            if precision:  # given up on purpose
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            for make in held_out.folds:
+                step = context.subcontext(task_name="fold")
+                step.call_on_fit_task_begin(estimator=self)
+                for candidate, of_folds in zip(candidates, counts, strict=True):
+                    pairs = make(candidate.set_params(**precision), grid.prior_weights)
+                    of_folds.append(pairs.counts(grid.alphas))
+                    lowest = rank_losses(of_folds[-1]).min()
+                    if isinstance(pairs, Shortcut) and lowest < best:
+                        systems = zip(pairs.anchors, pairs.systems, strict=True)
+                        best, reusable = lowest, (pairs.reusable, {} if pairs.reusable is None else dict(systems))
+                    del pairs  # its factorisation goes before the next one comes
+                step.call_on_fit_task_end(estimator=self)
+        if not counts[0]:
+            raise ValueError("cv gives no fold")
+        return np.array(counts), reusable
 
-    def _keep_losses(
-        self, counts: np.ndarray, alphas: np.ndarray, gammas: list[float | None], taus: list[float]
-    ) -> tuple[float | None, float]:
-        """Losses of counts (n_gammas, n_folds, n_taus, n_alphas, 2); the width and τ of the lowest pooled one."""
+    def _keep_losses(self, counts: np.ndarray | None, grid: Grid) -> tuple[float | None, float]:
+        """Losses of the counts; the width and τ of the lowest pooled one, or the first ones without any counts."""
+        if counts is None:
+            n_gammas, n_taus, n_alphas = len(grid.gammas), len(grid.prior_weights), len(grid.alphas)
+            self.search_losses_ = np.full((n_gammas, n_taus, n_alphas), np.nan)
+            self.cv_losses_, self.fold_losses_ = self.search_losses_[0, 0], np.empty((0, n_alphas))
+            return grid.gammas[0], grid.prior_weights[0]
         if not counts[..., 1].any():
             raise ValueError(f"{NOTHING_TO_RANK} in what cv holds out")
-        self.search_losses_ = _losses(counts.sum(axis=1))
+        self.search_losses_ = rank_losses(counts.sum(axis=1))
         i, j, _ = np.unravel_index(np.argmin(self.search_losses_), self.search_losses_.shape)
-        self.alphas_, self.cv_losses_ = alphas, self.search_losses_[i, j]
-        self.fold_losses_ = _losses(counts[i, :, j])
-        return gammas[i], taus[j]
+        self.cv_losses_, self.fold_losses_ = self.search_losses_[i, j], rank_losses(counts[i, :, j])
+        return grid.gammas[i], grid.prior_weights[j]
 
-    def _choose(self) -> float:
-        """λ by the losses; a warning where it is the outermost of those tried."""
+    def _choose(self, grid: Grid) -> float:
+        """λ by the losses. A warning if it is the smallest or the largest that was tried, or if nothing was tried."""
+        if not len(self.fold_losses_):
+            warn(f"λ = {grid.nearest_to_one:g}, with {self.chosen_by_}", UserWarning)
+            return grid.nearest_to_one
         if self.select == "median":
             rankable = [losses for losses in self.fold_losses_ if np.isfinite(losses).all()]
             alpha = statistics.median_low(self._lowest(losses) for losses in rankable)
@@ -291,20 +308,3 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
 
     def _lowest(self, losses: np.ndarray) -> float:
         return float(self.alphas_[losses <= losses.min() + SAME_LOSS].max())
-
-
-def _fold(train: RelationGraph, test: RelationGraph) -> Callable[..., HeldOutPairs]:
-    return lambda ranker, taus: Fold(ranker, train, test, taus)
-
-
-def _losses(counts: np.ndarray) -> np.ndarray:
-    """Rank losses of wrong and comparable pairs along the last axis; NaN where nothing is comparable."""
-    wrong, comparable = counts[..., 0], counts[..., 1]
-    return np.divide(wrong, comparable, out=np.full(wrong.shape, np.nan), where=comparable > 0)
-
-
-def _checked(name: str, values: Iterable[float], above: float = -np.inf) -> np.ndarray:
-    checked = check_numbers(name, values, above=above)
-    if not checked:
-        raise ValueError(f"{name} must not be empty")
-    return np.array(checked)

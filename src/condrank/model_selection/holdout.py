@@ -1,0 +1,167 @@
+"""What a search holds out to choose λ by, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from condrank.base.checks import check_choice, check_count, check_number
+from condrank.fitting.judging import rankable
+from condrank.fitting.plan import Plan
+from condrank.graph import RelationGraph
+from condrank.model_selection._splitter import Graphs
+from condrank.model_selection.folds import read_folds
+from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
+from condrank.model_selection.splits import SettingShuffleSplit, SettingSplit
+from condrank.problem.settings import Settings
+
+HOLDOUT = "holdout"
+# The λ to try with cv="holdout" where each of them is a fit, and the precision of these fits: enough to see which λ
+# ranks best.
+ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+ROUGH_TOL, ROUGH_MAX_ITER = 1e-2, 100
+# Most edges, number of holdouts, and the share of nodes (or edges) that is held out. With many edges, half of the nodes
+# are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
+HOLDOUTS = ((5_000, 5, 0.3), (20_000, 3, 0.3), (float("inf"), 1, 0.5))
+# Fewest edges among held-out nodes; with fewer, edges are held out instead.
+FEW_EDGES = 100
+ONE_OUT = {
+    "leave-query-out": "leaving out one row at a time",
+    "leave-node-out": "leaving out one node at a time",
+    "leave-edge-out": "leaving out one edge at a time",
+}
+NOTHING = "nothing to choose it by: too few edges to hold some out"
+
+
+@dataclass(frozen=True)
+class SearchPlan(Plan):
+    """What a search will do: the plan of its last fit, to the whole graph, and how λ is chosen before it.
+
+    Attributes
+    ----------
+    n_alphas : int
+        Number of λ that are tried.
+    chosen_by : str
+        What is held out to choose λ, in words.
+    """
+
+    n_alphas: int = 1
+    chosen_by: str = ""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; {self.n_alphas} values of λ are tried, {self.chosen_by}"
+
+
+class HoldingOut(NamedTuple):
+    """What is held out, fold by fold.
+
+    Attributes
+    ----------
+    n_folds : int or None
+        How many folds there will be; None if that is not known.
+    folds : iterator of callables, or None
+        Each makes the held-out pairs of one fold, for a ranker and prior weights. None: nothing can be held out.
+    described : str
+        What is held out, in words.
+    """
+
+    n_folds: int | None
+    folds: Iterator[Callable[..., HeldOutPairs]] | None
+    described: str
+
+
+def is_holdout(cv: Any) -> bool:
+    """Whether a search chooses what to hold out by itself, and quickly."""
+    return isinstance(cv, str) and cv == HOLDOUT
+
+
+def search_precision(ranker: Any) -> dict[str, Any]:
+    """``tol`` and ``max_iter`` of the fits that choose λ, where they are other than those of the last fit."""
+    tol, max_iter, rough = ranker.search_tol, ranker.search_max_iter, is_holdout(ranker.cv)
+    if tol is not None:
+        tol = check_number("search_tol", tol, at_least=0.0)
+    elif rough:
+        tol = max(ranker.tol, ROUGH_TOL)
+    if max_iter is not None:
+        max_iter = check_count("search_max_iter", max_iter)
+    elif rough:
+        max_iter = min(ranker.max_iter, ROUGH_MAX_ITER)
+    return {name: one for name, one in (("tol", tol), ("max_iter", max_iter)) if one is not None}
+
+
+def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, plan: Plan | None) -> HoldingOut:
+    """Read ``cv`` of a search.
+
+    Parameters
+    ----------
+    cv : str, int, splitter, iterable or None
+        As for `condrank.ConditionalRankerCV`.
+    ranker : ConditionalRankerCV
+        The search.
+    graph : RelationGraph
+        What is learned from.
+    settings : Settings
+        Checked parameters.
+    plan : Plan or None
+        Of a closed form, whose shortcuts need no folds; otherwise None.
+    """
+    seed = 0 if ranker.random_state is None else ranker.random_state
+    if plan is not None and (cv is None or is_holdout(cv)):
+        cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
+    elif cv is None:
+        setting = 1 if settings.pairwise_kernel == "cartesian" else 2
+        n_folds = max(2, min(5, graph.n_edges if setting == 1 else graph.shape[settings.rank_by == "incoming"]))
+        cv = SettingSplit(setting, n_folds, rank_by=settings.rank_by, random_state=0)
+    if not isinstance(cv, str):
+        # A number of folds is the same folds each time, as in scikit-learn.
+        pairs, n_folds, setting = read_folds(cv, graph, ranker, random_state=seed)
+        described = "the given folds" if n_folds is None else f"{n_folds} fold{'s' * (n_folds != 1)}"
+        described += "" if setting is None else f" of setting {setting}"
+        return HoldingOut(n_folds, (_fold(*pair) for pair in pairs), described)
+    if is_holdout(cv):
+        graphs, described = choose_holdout(graph, settings, seed)
+        if graphs is None:
+            return HoldingOut(0, None, described)
+        return HoldingOut(len(graphs), (_fold(*pair) for pair in graphs), described)
+    check_choice("cv", cv, (*ONE_OUT, HOLDOUT))
+    check_one_out(cv, graph)
+    if plan is not None:
+        return HoldingOut(1, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus, plan)]), ONE_OUT[cv])
+    if cv == "leave-edge-out":
+        raise ValueError(
+            f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
+            f"pairs are observed and loss={ranker.loss!r}; use cv=SettingSplit(setting=1)"
+        )
+    return HoldingOut(None, (_fold(*pair) for pair in one_out(cv, graph, settings.rank_by)), ONE_OUT[cv])
+
+
+def choose_holdout(graph: RelationGraph, settings: Settings, random_state: Any) -> tuple[list[Graphs] | None, str]:
+    """Training and test graphs that λ can be chosen by, and words for them; None if nothing can be held out.
+
+    Nodes are held out (setting 4). If too few edges are among them, edges are (setting 1). O(size of the relation) for
+    each holdout.
+    """
+    _, times, share = next(one for one in HOLDOUTS if graph.n_edges <= one[0])
+    for setting, least, what in ((4, FEW_EDGES, "nodes"), (1, 1, "edges")):
+        split = SettingShuffleSplit(
+            setting,
+            times,
+            test_size=share,
+            rank_by=settings.rank_by,
+            random_state=random_state,
+            both_directions=True if setting == 1 and settings.relation.sign else None,
+        )
+        try:
+            graphs = list(split.split(graph))
+        except ValueError:  # the splitter's, for too few nodes or a holdout without edges
+            continue
+        if min(test.n_edges for _, test in graphs) < least:
+            continue
+        if any(rankable(test.conditioned(settings.rank_by).observed) for _, test in graphs):
+            return graphs, f"holding out {share:.0%} of the {what}" + (f", {times} times" if times > 1 else "")
+    return None, NOTHING
+
+
+def _fold(train: RelationGraph, test: RelationGraph) -> Callable[..., HeldOutPairs]:
+    return lambda ranker, taus: Fold(ranker, train, test, taus)
