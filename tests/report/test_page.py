@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from condrank import ConditionalRanker, TableRanker
 from condrank.cli import app
 from condrank.model_selection import cross_validate
-from condrank.report import page, write_report
+from condrank.report import write_report
 from condrank.report.measured import SETTINGS
 from report.games import COLUMN, Reader, make_games
 
@@ -18,7 +18,7 @@ from report.games import COLUMN, Reader, make_games
 def test_the_old_page_survives_a_failure(ranker, tmp_path, monkeypatch):
     path = tmp_path / "r.html"
     path.write_text("old")
-    monkeypatch.setattr(page.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(OSError, match="full"):
         write_report(ranker, ranker.graph_, path, settings=[])
     assert path.read_text() == "old"

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.files import atomic_file
+from condrank.base.files import atomic_open
 
 FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"
@@ -58,14 +58,11 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
     header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
     encoded = json.dumps(header).encode()
     encoded += b" " * (-len(encoded) % 8)  # the data start at a multiple of eight bytes
-    # "x" creates a file that must not exist yet, with the default permissions of the process.
-    with atomic_file(target) as temporary, open(temporary, "xb") as file:
+    with atomic_open(target, "wb") as file:
         file.write(struct.pack("<Q", len(encoded)))
         file.write(encoded)
         for array in plain.values():
             file.write(array.data.cast("B") if array.nbytes else b"")
-        file.flush()
-        os.fsync(file.fileno())
     return target
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from condrank._version import __version__
 from condrank.base.checks import check_count
 from condrank.base.dask import is_dask
-from condrank.base.files import atomic_file
+from condrank.base.files import atomic_open
 from condrank.diagnosis import diagnose
 from condrank.explorer import Page, Section, fill_page
 from condrank.explorer.markup import Markup, join, tag
@@ -198,7 +197,5 @@ def _fill(title: str, parts: dict[str, Markup], data: dict[str, Any], left_out: 
 
 def _write(target: Path, page: bytes) -> None:
     """Write the whole page, or leave the file as it was."""
-    with atomic_file(target) as temporary, open(temporary, "xb") as file:
+    with atomic_open(target, "wb") as file:
         file.write(page)
-        file.flush()
-        os.fsync(file.fileno())
