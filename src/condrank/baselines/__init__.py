@@ -1,12 +1,12 @@
-"""Baselines with the interface of `condrank.ConditionalRanker`: what the paper calls off-the-shelf.
+"""Baselines with the interface of `condrank.ConditionalRanker`: the off-the-shelf methods that the paper compares with.
 
 - `SimilarityRanker`: unsupervised, by the node kernel itself;
-- `NearestNeighbours`: what the most similar conditioning nodes preferred;
+- `NearestNeighbours`: by the labels of the most similar conditioning nodes;
 - `ExplicitRankRLS`: RLS and RankRLS with every edge as an example; the same solution as `ConditionalRanker`;
 - `RankSVM`: scikit-learn's linear support vector machine on difference vectors of edges;
 - `TwoStepRidge`: kernel ridge regression over conditioning nodes, then over objects.
 
-All rank over the edges that start at the conditioning node.
+All rank by the edges that start at the conditioning node.
 """
 
 from __future__ import annotations

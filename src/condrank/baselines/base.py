@@ -1,4 +1,4 @@
-"""What the baselines share: the parameters of the node kernel."""
+"""The base class of the baselines, with the parameters of the node kernel."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from condrank.rankers.base import Ranker
 
 
 class Baseline(Ranker):
-    """A ranker over the edges that start at the conditioning node (outgoing edges only).
+    """A ranker by the edges that start at the conditioning node (outgoing edges only).
 
-    Parameters of the kernel are those of `ConditionalRanker`.
+    The parameters of the kernel are those of `ConditionalRanker`.
     """
 
     def __init__(
@@ -39,18 +39,18 @@ class Baseline(Ranker):
         return NodeKernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params or {}, constant)
 
     def coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
-        """Coordinates of the conditioning nodes and of the objects; the same for a single domain."""
+        """Coordinates of the conditioning nodes and of the objects; one instance for both in a single domain."""
         kernel = self._node_kernel()
         rows = fit_coordinates(kernel, graph.nodes)
         return rows, fit_coordinates(kernel, graph.objects) if graph.is_two_domain else rows
 
     def _keep_scorer(self, scorer: Any, objects: Nodes, n_features: int) -> None:
-        """Keep a scorer as the fitted state, with the training objects for their number and their ids."""
+        """Set the fitted state to a scorer, with the training objects for their number and ids."""
         self._keep(Fitted(scorer, objects, n_features))
 
 
 class WeightedBaseline(Baseline):
-    """A baseline whose scores are z(v)ᵀ W z(v')."""
+    """A baseline with scores z(v)ᵀ W z(v')."""
 
     @property
     def coef_(self) -> np.ndarray:

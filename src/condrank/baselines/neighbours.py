@@ -1,4 +1,4 @@
-"""Per-query nearest neighbours: what the most similar conditioning nodes preferred."""
+"""Nearest neighbours: objects are scored by the labels of the most similar conditioning nodes."""
 
 from __future__ import annotations
 
@@ -24,27 +24,29 @@ from condrank.rankers.ranking import top_indices
 class NearestNeighbours(Baseline):
     """Score an object by a similarity-weighted mean of its known labels at the k nearest conditioning nodes.
 
-    h(v, v') = Σ a(v, u) y(u, v') / Σ a(v, u) over the training nodes u among the k most similar to v whose label
-    y(u, v') is known; a(v, u) = max(0, k(v, u)). For an object that is not a training node, the mean runs over its k
-    most similar training objects as well, with the product of both similarities as weight.
+    h(v, v') = Σ a(v, u) y(u, v') / Σ a(v, u), with a(v, u) = max(0, k(v, u)). The sums are over those of the k training
+    nodes u most similar to v that have a known label y(u, v'). For an object that is not a training node, the mean is
+    also over its k most similar training objects, with the product of both similarities as weight.
 
-    Where no label counts (none of these is known, or all similarities are zero or negative) the score is the mean of
-    all known labels.
+    If no label counts (none of these is known, or all similarities are zero or negative), the score is the mean of all
+    known labels.
+
+    Cost: a kernel value for every query and training node; then O(k n_objects) per query.
 
     Parameters
     ----------
     n_neighbors : int
-        k, cut to the number of training nodes; equal similarities are taken in the order of the nodes.
+        k, at most the number of training nodes; of equally similar nodes the first are taken.
     kernel, gamma, degree, coef0, kernel_params
         Similarity of nodes, as in `condrank.ConditionalRanker`; it need not be positive semi-definite here.
 
     Notes
     -----
-    A query that is a training node is its own nearest neighbour, and its labels count. Objects are training nodes
-    when they are left out, come from the fitted graph (or a subgraph of it), have the ids of training nodes, or are
-    the very array that was fitted.
-    Weights of edges multiply similarities. Complete or not, one or two domains; classes stay factored.
-    Cost: a kernel value for every query and training node; then O(k n_objects) a query.
+    A query that is a training node is its own nearest neighbour, and its labels count. Objects are recognised as
+    training nodes if they are left out, come from the fitted graph (or a subgraph of it), have the ids of training
+    nodes, or are the same array that was fitted.
+    Weights of edges multiply similarities. Graphs may be complete or not, with one or two domains; relations of classes
+    stay factored.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class NearestNeighbours(Baseline):
 
 
 class _Labels:
-    """Sums of known labels, and of what was summed."""
+    """Weighted means of known labels."""
 
     def __init__(self, graph: RelationGraph):
         self.observed: Any = graph.relation
@@ -86,7 +88,7 @@ class _Labels:
             self.mean = float(self.observed.row_sums().sum() / self.observed.n_edges)
 
     def means(self, A: sparse.csr_array, B: sparse.csr_array | None) -> np.ndarray:
-        """A Y Bᵀ / A M Bᵀ with the known labels Y and their weights M; B None: the identity."""
+        """A Y Bᵀ / A M Bᵀ with the known labels Y and their weights M; None as B means the identity."""
         if isinstance(self.observed, Edges):
             total, count = dense(_right(A @ self.weighted, B)), dense(_right(A @ self.weights, B))
         else:
@@ -96,7 +98,7 @@ class _Labels:
         return np.divide(total, count, out=np.full(total.shape, self.mean), where=count > 0)
 
     def _sums(self, A: sparse.csr_array) -> np.ndarray:
-        """A Y of a complete relation; a factored one is not built."""
+        """A Y for a complete relation, without building a factored one."""
         if isinstance(self.observed, Factored):
             left = dense(A @ self.observed.A) @ self.observed.S
             return np.asarray((self.observed.B @ left.T).T)
@@ -109,7 +111,7 @@ class _Neighbourhoods:
         self.rows, self.cols, self.labels, self.k = rows, cols, labels, k
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores, a block of conditioning nodes at a time."""
+        """Scores, one block of conditioning nodes at a time."""
         queries = self.rows.nodes if queries is None else queries
         objects = self.cols.nodes if objects is None else objects
         B = None if objects is self.cols.nodes else self._ends(objects)
@@ -117,7 +119,7 @@ class _Neighbourhoods:
             yield block, self.labels.means(self._nearest(self.rows, queries.block(block)), B)
 
     def _ends(self, objects: Nodes) -> sparse.csr_array:
-        """Weights of the training objects for each object: of itself if it is one, otherwise of its neighbours."""
+        """Weights of the training objects for each object: itself if it is one, otherwise its neighbours."""
         parts = [
             self._nearest(self.cols, objects.block(block)) for block in row_blocks(len(objects), self.cols.n_nodes)
         ]
@@ -128,7 +130,7 @@ class _Neighbourhoods:
         return sparse.csr_array(sparse.diags_array((place < 0).astype(np.float64)) @ B + itself)
 
     def _nearest(self, values: NodeSimilarity, nodes: Nodes) -> sparse.csr_array:
-        """Similarities to the k nearest training nodes, the others (and negative ones) zero."""
+        """Similarities to the k nearest training nodes; zero for the others and for negative similarities."""
         K = values.similarity(nodes, None)
         nearest = top_indices(K, self.k)
         weights = np.maximum(np.take_along_axis(K, nearest, axis=1), 0).astype(np.float64)
@@ -137,10 +139,10 @@ class _Neighbourhoods:
 
 
 def _places(nodes: Nodes, training: Nodes) -> np.ndarray:
-    """Position of each node among the training nodes, -1 where it is not one of them."""
+    """Position of each node among the training nodes; -1 if it is not one of them."""
     if nodes.base is training.base:
         return nodes.places_in(training)
-    # Encoded or transformed anew: ids tell, where there are any.
+    # The nodes were encoded or transformed again, so only ids can identify them.
     if nodes.ids is None or training.ids is None:
         return np.full(len(nodes), -1)
     return Ids(training.ids).places(nodes.ids)

@@ -17,28 +17,30 @@ from condrank.solvers.explicit import FEATURES, MAX_BYTES, solve_explicit
 
 
 class ExplicitRankRLS(WeightedBaseline):
-    """Minimise ½ Σ_e (y_e - h(e))² + ½ λ‖h‖² over edges e (RLS), or the same of deviations from node means (RankRLS).
+    """Minimise ½ Σ_e (y_e - h(e))² + ½ λ‖h‖² over edges e (RLS); RankRLS first subtracts means over a node's edges.
 
-    Has the solution of `condrank.ConditionalRanker` with the same parameters, complete graph or not, at the price of
-    a general-purpose learner: every edge is an example with r² product features, or a row of an edge kernel matrix.
+    The solution is that of `condrank.ConditionalRanker` with the same parameters, on complete and incomplete graphs.
+    The cost is that of a general-purpose learner: every edge is an example with r² product features, or a row of an
+    edge kernel matrix.
 
     Parameters
     ----------
     relation : {"ordinary", "symmetric", "reciprocal"}
-        Kernel of edges: Kronecker, symmetric or reciprocal (with the paper's ½, so that λ means the same).
+        Kernel of edges: Kronecker, symmetric or reciprocal (with the paper's ½, so λ means the same in all three).
     loss : {"ranking", "regression"}
         RankRLS or RLS.
     alpha : float
-        λ of the paper, > 0.
+        Regularisation λ, > 0.
     features : {"product", "kernel", "auto"}
-        Solve for the weights of the product features z_k z'_l, a p×p system with p = r² (about half of it for
-        symmetric and reciprocal relations); for the dual weights of the E edges, an E×E system; or the smaller one.
+        "product" solves for the weights of the product features z_k z'_l, a p×p system with p = r² (about half of that
+        for symmetric and reciprocal relations). "kernel" solves for the dual weights of the E edges, an E×E system.
+        "auto" takes the smaller one.
     kernel, gamma, degree, coef0, kernel_params
         Node kernel and its parameters, as in `condrank.ConditionalRanker`.
     constant : bool
         Append a constant coordinate to z.
     max_bytes : int
-        A system that needs more memory is refused with a ValueError.
+        A system that needs more memory raises a ValueError.
 
     Attributes
     ----------
@@ -96,7 +98,7 @@ class ExplicitRankRLS(WeightedBaseline):
 
 
 def check_relation(name: str, graph: RelationGraph) -> Relation:
-    """The relation of that name, for a graph with edges and, unless it is ordinary, of one domain."""
+    """The relation with this name. The graph must have edges and, unless the relation is ordinary, one domain."""
     relation = get_relation(name)
     if graph.is_two_domain and relation.sign:
         raise ValueError(

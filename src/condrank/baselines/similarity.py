@@ -1,4 +1,4 @@
-"""Unsupervised ranking: objects by their similarity to the conditioning node."""
+"""Unsupervised ranking: objects are ranked by their similarity to the conditioning node."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from condrank.rankers.checks import as_graph
 
 
 class SimilarityRanker(Baseline):
-    """Scores k(v, v'): nothing is learned, and labels are not looked at.
+    """Rank objects by the kernel k(v, v'). Nothing is learned, and labels are not used.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class SimilarityRanker(Baseline):
 
     Notes
     -----
-    With ``kernel="precomputed"``, queries and objects that are both new need subgraphs of the graph that was fitted
-    (``graph[test]``): kernel rows against the training nodes do not say how similar new nodes are to each other.
+    With ``kernel="precomputed"``, if both queries and objects are new, pass a subgraph of the whole graph
+    (``graph[test]``): kernel values against the training nodes do not say how similar new nodes are to each other.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class SimilarityRanker(Baseline):
         super().__init__(kernel, gamma, degree, coef0, kernel_params)
 
     def fit(self, X: Any, Y: Any = None) -> SimilarityRanker:
-        """Keep the nodes, as the objects to rank by default.
+        """Keep the nodes; they are the objects to rank by default.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class SimilarityRanker(Baseline):
         if isinstance(X, RelationGraph):
             graph = as_graph(X, Y)
             if graph.is_two_domain:
-                raise ValueError("similarity needs a single domain, but the graph has two: there is none across them")
+                raise ValueError("similarity needs a single domain, but the graph has two: no kernel compares them")
             nodes = graph.nodes
         else:
             nodes = Nodes(check_features(X, "X"))
@@ -77,11 +77,11 @@ class _Similarity:
 
     @property
     def cols(self) -> NodeSimilarity:
-        """Of the objects, which are the conditioning nodes."""
+        """The similarity of the objects, which are the conditioning nodes."""
         return self.rows
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Kernel values, a block of conditioning nodes at a time."""
+        """Kernel values, one block of conditioning nodes at a time."""
         queries = self.rows.nodes if queries is None else queries
         objects = self.rows.nodes if objects is None else objects
         for block in row_blocks(len(queries), len(objects)):

@@ -1,4 +1,4 @@
-"""RankSVM: a linear support vector machine on difference vectors of edges, through scikit-learn's liblinear."""
+"""RankSVM: a linear support vector machine on difference vectors of edges, by scikit-learn's liblinear."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class RankSVM(WeightedBaseline):
     C : float
         Weight of a preference pair, > 0.
     hinge : {"hinge", "squared_hinge"}
-        The hinge as it is, or squared: smooth, and much faster to minimise when C is large.
+        The hinge itself, or its square, which is smooth and much faster to minimise if C is large.
     max_pairs : int
-        About the most preference pairs to train on. Beyond it, each conditioning node keeps a uniform sample of its
-        pairs, in proportion to how many it has and at least one; the pairs kept stand for those left out by weight,
-        so that C means the same.
+        Approximate largest number of preference pairs to train on. If there are more, each conditioning node keeps a
+        uniform sample of its pairs: the same share for every node, and at least one pair. The pairs kept get more
+        weight, so that C means the same.
     kernel, gamma, degree, coef0, kernel_params
         Node kernel and its parameters, as in `condrank.ConditionalRanker`.
     constant : bool
         Append a constant coordinate to z.
     max_iter : int
-        Most iterations of liblinear, which warns (``ConvergenceWarning``) when they do not suffice.
+        Largest number of iterations of liblinear, which warns (``ConvergenceWarning``) if it needs more.
     max_bytes : int
-        Difference vectors that need more memory are refused with a ValueError.
+        Difference vectors that need more memory raise a ValueError.
     random_state : int, RandomState or None
         Seed of the sample of pairs, and of liblinear's dual coordinate descent (``hinge="hinge"``).
 
@@ -51,15 +51,15 @@ class RankSVM(WeightedBaseline):
     coef_ : ndarray of shape (r, r)
         W of h(v, v') = z(v)ᵀ W z(v').
     n_pairs_ : int
-        Preference pairs in use.
+        Number of preference pairs used.
 
     Notes
     -----
-    Scores order objects; they are not on the scale of the labels. Where C times the squared length of difference
-    vectors is large, the order hardly depends on C, but liblinear's descent on the plain hinge hardly converges: lower
-    C, or take the squared hinge. Weighted edges weigh a pair by their product; repeated edges of a pair of nodes are
-    one edge with their mean label and the sum of their weights.
     Cost: ``n_pairs_`` × p difference vectors, p = r² or r(r ± 1)/2, and liblinear's own copy of them.
+    Scores order objects; they are not on the scale of the labels. If C times the squared length of difference vectors
+    is large, the order hardly depends on C, but liblinear hardly converges on the plain hinge: lower C, or use the
+    squared hinge. The weight of a preference pair is the product of the weights of its two edges. Repeated edges
+    between two nodes count as one edge with their mean label and the sum of their weights.
     """
 
     def __init__(
@@ -104,9 +104,9 @@ class RankSVM(WeightedBaseline):
         Z = rows.training()
         Z_objects = Z if cols is rows else cols.training()
         _check_size(len(query), n_product_features(relation, Z.shape[1], Z_objects.shape[1]), self.max_bytes)
-        # Features are bilinear: the difference of two edges of a node is the feature of the difference of their ends.
+        # Features are bilinear: the difference of a node's edges has the features of the difference of their ends.
         differences = product_features(relation, Z[query], Z_objects[better] - Z_objects[worse])
-        # Without an intercept a pair may be turned round; liblinear wants to see both classes.
+        # Without an intercept a pair may change its sign. Half of them do, because liblinear needs both classes.
         side = np.where(np.arange(len(query)) % 2, -1, 1)
         if len(query) == 1:
             differences, side, weight = np.vstack([differences] * 2), np.array([1, -1]), np.repeat(weight / 2, 2)
@@ -115,7 +115,7 @@ class RankSVM(WeightedBaseline):
         machine = LinearSVC(
             C=C,
             loss=self.hinge,
-            dual=cast(Any, not squared),  # a bool beside "auto", which type checkers see alone
+            dual=cast(Any, not squared),  # may be a bool, but its type says only "auto"
             fit_intercept=False,
             tol=1e-6 if squared else 1e-4,
             max_iter=check_count("max_iter", self.max_iter),
@@ -132,7 +132,7 @@ def preference_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Conditioning node, better object, worse object and weight of the preference pairs, or of a sample of them.
 
-    O(E log E) and the pairs themselves: pairs are numbered along each node's sorted labels, not enumerated.
+    O(E log E) plus the pairs returned: pairs are numbered by each node's sorted labels, not enumerated.
     """
     nodes = np.flatnonzero(np.diff(edges.indptr) > 1)
     numbered = [_numbered(edges.values[edges.indptr[node] : edges.indptr[node + 1]]) for node in nodes]
@@ -157,14 +157,17 @@ def preference_pairs(
 
 
 def _numbered(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Order of the labels, and for each in that order where its pairs with smaller labels end when all are numbered."""
+    """The order of the labels, and for each label in this order the number of pairs up to and including its own.
+
+    The pairs of a label are those with smaller labels.
+    """
     order = np.argsort(labels, kind="stable")
     ascending = labels[order]
     return order, np.cumsum(np.searchsorted(ascending, ascending, side="left"))
 
 
 def _check_size(n_pairs: int, n_features: int, max_bytes: int) -> None:
-    needed = (8 + 16) * n_pairs * n_features  # and liblinear's list of (index, value)
+    needed = (8 + 16) * n_pairs * n_features  # a difference vector, and liblinear's list of (index, value)
     if needed > max_bytes:
         raise ValueError(
             f"RankSVM needs about {needed / 2**30:.3g} GiB for {n_pairs:,} difference vectors of {n_features:,} "

@@ -1,4 +1,4 @@
-"""Two-step kernel ridge regression: over the conditioning nodes, then over the objects."""
+"""Two-step kernel ridge regression: first over the conditioning nodes, then over the objects."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ from condrank.rankers.checks import as_graph
 
 
 class TwoStepRidge(WeightedBaseline):
-    """Predict F = K (K + λI)⁻¹ Y (G + μI)⁻¹ G, K the kernel of the conditioning nodes and G that of the objects.
+    """Predict F = K (K + λI)⁻¹ Y (G + μI)⁻¹ G, with the kernel K of the conditioning nodes and G of the objects.
 
-    The first ridge regression carries labels over to new conditioning nodes, one task an object; the second carries
-    these predictions over to new objects. For a single domain G = K. Complete graphs only.
+    The first ridge regression predicts labels for new conditioning nodes, with one task per object. The second predicts
+    from these labels for new objects. In a single domain G = K. Complete graphs only.
+
+    Cost: an eigendecomposition of each kernel and two matrix products.
 
     Parameters
     ----------
     alpha : float
         λ of the conditioning nodes, > 0.
     alpha_objects : float or None
-        μ of the objects, > 0; None: the same as alpha.
+        μ of the objects, > 0; None means the same as alpha.
     kernel, gamma, degree, coef0, kernel_params
         Node kernel and its parameters, for both sides, as in `condrank.ConditionalRanker`.
     constant : bool
@@ -35,10 +37,6 @@ class TwoStepRidge(WeightedBaseline):
     ----------
     coef_ : ndarray of shape (r, r')
         W = ZᵀYZ' / ((σ + λ)(σ' + μ)ᵀ), elementwise, of h(v, v') = z(v)ᵀ W z(v').
-
-    Notes
-    -----
-    Cost: an eigendecomposition of each kernel and two matrix products.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class TwoStepRidge(WeightedBaseline):
         return self
 
     def check_alphas(self, graph: RelationGraph) -> tuple[float, float]:
-        """λ and μ, checked, for a graph that has to be complete."""
+        """λ and μ, after checks; a ValueError if the graph is not complete."""
         alpha = check_number("alpha", self.alpha, above=0.0)
         alpha_objects = alpha
         if self.alpha_objects is not None:
@@ -78,6 +76,6 @@ class TwoStepRidge(WeightedBaseline):
         if not graph.is_complete:
             raise ValueError(
                 f"two-step ridge needs a complete graph, but only {graph.density:.1%} of the pairs are observed "
-                "exactly once; take ExplicitRankRLS, NearestNeighbours or ConditionalRanker for incomplete ones"
+                "exactly once; use ExplicitRankRLS, NearestNeighbours or ConditionalRanker for incomplete graphs"
             )
         return alpha, alpha_objects
