@@ -12,6 +12,7 @@ from condrank.frames.columns import Columns, missing, read_table
 from condrank.frames.ends import find_end, refuse_unknown
 from condrank.frames.ids import Ids
 from condrank.frames.kinds import as_number, as_numbers
+from condrank.frames.quick_edges import NotPlain, read_quickly
 
 # Usual names of columns, used if the caller names none; the first that the table has.
 PAIRS = (("source", "target"), ("from", "to"), ("query", "object"), ("a", "b"), ("player_a", "player_b"), ("i", "j"))
@@ -99,11 +100,48 @@ def read_edges(
         Whether the nodes come with a kernel, which always has one kind of nodes.
     """
     check_choice("mirror", mirror, ("auto", None, "same", "opposite"))
-    columns = read_table(edges, "edges")
-    used = find_columns(columns, **named)
     two_domains = nodes is not objects
     if two_domains and mirror in ("same", "opposite"):
         raise ValueError(f"mirror={mirror!r} needs a single domain: edges between two domains have no other direction")
+    found = _read_quickly(edges, nodes, objects, named) or _read_by_rows(edges, nodes, objects, named, is_kernel)
+    listed, used = found
+    if mirror == "auto":
+        mirror = "opposite" if used.is_game and not two_domains else None
+    return (listed.both_ways(centre, 1 if mirror == "same" else -1) if mirror else listed), used
+
+
+def _read_quickly(edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any]) -> tuple[EdgeList, EdgeColumns] | None:
+    """Edges of a large, plain CSV file; None where the rows have to be looked at."""
+    table = read_quickly(edges)
+    if table is None:
+        return None
+    used = find_columns(table.columns, **named)
+    if used.tie is not None:
+        return None
+    try:
+        sources, targets = table.places(used.source, nodes), table.places(used.target, objects)
+        weights = None if used.weight is None else table.numbers(used.weight)
+        if used.wins is not None:
+            won, lost = (table.numbers(name) for name in used.wins)
+            negative = (won < 0).any() or (lost < 0).any()
+            values, weights = _of_counts(won, lost, weights)
+        else:
+            values, negative = np.ones(len(table)) if used.value is None else table.numbers(used.value), False
+    except NotPlain:
+        return None
+    negative = negative or (weights is not None and (weights < 0).any())
+    if negative or (used.is_game and nodes is objects and (sources == targets).any()):
+        return None
+    return EdgeList(sources, targets, values, weights), used
+
+
+def _read_by_rows(
+    edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any], is_kernel: bool
+) -> tuple[EdgeList, EdgeColumns]:
+    """Edges of any table; an error names the row."""
+    columns = read_table(edges, "edges")
+    used = find_columns(columns, **named)
+    two_domains = nodes is not objects
     first, second = ("winner", "loser") if used.is_game and used.wins is None else ("source", "target")
     ends = []
     for argument, name, ids, what in (
@@ -118,11 +156,7 @@ def read_edges(
     if used.is_game and not two_domains and (sources == targets).any():
         row = int(np.argmax(sources == targets))
         raise ValueError(f"{columns.where(row)}: {columns.values[used.source][row]!r} plays against itself")
-    values, weights = _values(columns, used)
-    listed = EdgeList(sources, targets, values, weights)
-    if mirror == "auto":
-        mirror = "opposite" if used.is_game and not two_domains else None
-    return (listed.both_ways(centre, 1 if mirror == "same" else -1) if mirror else listed), used
+    return EdgeList(sources, targets, *_values(columns, used)), used
 
 
 def find_columns(
@@ -219,14 +253,19 @@ def _values(columns: Columns, used: EdgeColumns) -> tuple[np.ndarray, np.ndarray
     weights = None if used.weight is None else _counts(columns, used.weight)
     if used.wins is not None:
         won, lost = (_counts(columns, name) for name in used.wins)
-        played = won + lost
-        values = np.divide(won - lost, played, out=np.zeros(len(played)), where=played > 0)
-        return values, played if weights is None else weights * played
+        return _of_counts(won, lost, weights)
     if used.value is not None:
         return as_numbers(columns, used.value), weights
     if used.tie is None:
         return np.ones(len(columns)), weights
     return np.where(_ties(columns, used.tie), 0.0, 1.0), weights
+
+
+def _of_counts(won: np.ndarray, lost: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of games as their mean, with the number of games as weight."""
+    played = won + lost
+    values = np.divide(won - lost, played, out=np.zeros(len(played)), where=played > 0)
+    return values, played if weights is None else weights * played
 
 
 def _ties(columns: Columns, name: str) -> np.ndarray:
