@@ -61,11 +61,11 @@ def test_features_of_a_wrong_form_are_refused(given, message):
         (([0, 6], [1, 2], [1, 1]), {}, r"sources must lie within 0\.\.5, got 6 at position 1"),
         (([0, 1], [1, -1], [1, 1]), {}, r"targets must lie within 0\.\.5, got -1 at position 1"),
         (([0.0, 1.0], [1, 2], [1, 1]), {}, r"sources must be whole numbers \(positions of nodes\).*got float64"),
-        ((["ann"], ["bob"], [1]), {}, "sources must be whole numbers .* as the nodes have no ids"),
+        ((["ann"], ["bob"], [1]), {}, "sources must be whole numbers .* because the nodes have no ids"),
         (
             (["ann", "zoe", "zed"], ["bob"] * 3, [1] * 3),
             {"ids": IDS},
-            r"sources has 2 id\(s\) that no node has, the first is 'zoe' at position 1; the nodes' ids are like 'ann'",
+            r"sources has 2 id\(s\) that no node has, the first is 'zoe' at position 1; the ids of the nodes are like 'ann'",
         ),
         ((["ann"], [1], [1]), {"ids": IDS}, r"targets has 1 id\(s\) that no node has, the first is 1"),
         (([0, 1], [1], [1, 1]), {}, r"targets must have one entry for each of the 2 sources, got \(1,\)"),

@@ -51,8 +51,8 @@ def test_a_kernel_matrix_of_a_wrong_form_is_refused():
 def test_a_similarity_prior_without_the_kernel_between_new_nodes_is_refused():
     ranker = ConditionalRanker(kernel="precomputed", prior="similarity").fit(KERNEL, LABELS)
     rows = KERNEL[:2].copy()
-    refused("has only their rows against the training nodes; pass subgraphs", ranker.predict, rows, KERNEL[3:].copy())
-    refused("has only their rows against the training nodes; pass subgraphs", ranker.predict_edges, rows, rows)
+    refused("has only their values against the training nodes; pass subgraphs", ranker.predict, rows, KERNEL[3:].copy())
+    refused("has only their values against the training nodes; pass subgraphs", ranker.predict_edges, rows, rows)
 
 
 def test_callable_kernels_that_are_asymmetric_or_not_finite_are_refused():
@@ -64,7 +64,7 @@ def test_callable_kernels_that_are_asymmetric_or_not_finite_are_refused():
 
     refused("the order kernel matrix is not symmetric", ConditionalRanker(kernel=order).fit, NODES, LABELS)
     refused(
-        "the broken kernel gave values that are NaN or infinite", ConditionalRanker(kernel=broken).fit, NODES, LABELS
+        "the broken kernel has values that are NaN or infinite", ConditionalRanker(kernel=broken).fit, NODES, LABELS
     )
 
 
@@ -120,7 +120,7 @@ def test_a_kernel_that_was_read_is_not_taken_for_features(ranker):
     edges = {"source": [0, 1, 2, 5], "target": [3, 4, 3, 7], "value": [1.0, 2.0, 3.0, 4.0]}
     graph = read_graph(None, edges, kernel=K)
     for part in (graph, graph[:10]):
-        with pytest.raises(ValueError, match=r"have kernel values, not features .*: use kernel='precomputed'"):
+        with pytest.raises(ValueError, match=r"are a kernel matrix, not features .*: use kernel='precomputed'"):
             ranker.fit(part)
 
 

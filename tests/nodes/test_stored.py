@@ -116,7 +116,7 @@ def test_coordinates_that_the_kernel_cannot_have_are_refused():
 
 def test_exact_coordinates_need_their_nodes():
     given, named = stored(COORDINATES["exact"][0])
-    with pytest.raises(ValueError, match="coordinates of rows need training nodes, and there are none"):
+    with pytest.raises(ValueError, match="coordinates of rows need training nodes, but there are none"):
         coordinates_from_state(given, held(named | {"rows.nodes": np.empty((0, 3))}), RBF)
 
 

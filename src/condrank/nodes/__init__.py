@@ -1,4 +1,4 @@
-"""From nodes to coordinates z(v): exact kernels, explicit features and approximations, behind one small protocol."""
+"""Coordinates z(v) of nodes: exact kernels, explicit features and approximations share one small protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 class Coordinates(Protocol):
     """A coordinate map z, fitted to training nodes so that ZᵀZ is diagonal.
 
-    With node weights ω, Zᵀ diag(ω) Z is diagonal instead, b = Zᵀω and the rest below likewise.
+    With node weights ω, Zᵀ diag(ω) Z is diagonal instead. Below, ω then replaces 1, as in b = Zᵀω.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class Coordinates(Protocol):
     ones : ndarray of shape (r,)
         b = Zᵀ1.
     outside : float
-        ω = n - Σ b²/σ ≥ 0, the part of 1 outside the span of Z.
+        n - Σ b²/σ ≥ 0, the squared length of the part of 1 outside the span of Z (the ω of the closed form).
     n_nodes : int
         Number of training nodes.
     basis : array of shape (n, p)
-        Training nodes before the rotation: Z = basis @ M (without node weights). Reductions run over it, so that Z
-        need not be formed.
+        Training nodes before the rotation: Z = basis @ M (without node weights). Sums over nodes use the basis, so Z
+        is not needed for them.
     """
 
     nodes: Nodes
@@ -73,11 +73,11 @@ class Coordinates(Protocol):
         ...
 
     def dual_basis(self) -> np.ndarray:
-        """P (n, r) with z(v) = Pᵀk_v, k_v the kernel values against the training nodes."""
+        """P (n, r) with z(v) = Pᵀk_v, where k_v are the kernel values of v against the training nodes."""
         ...
 
     def constant(self) -> np.ndarray:
-        """Coordinates (r,) of the constant that was appended to every node."""
+        """Coordinates (r,) of the constant that is appended to every node."""
         ...
 
     def transform(self, nodes: Nodes) -> np.ndarray:
@@ -85,15 +85,15 @@ class Coordinates(Protocol):
         ...
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
-        """The node kernel itself between nodes and others; None: the training nodes."""
+        """The node kernel itself between nodes and others; None means the training nodes."""
         ...
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Plain values for a manifest, and what belongs in arrays; `coordinates_from_state` reads them."""
+        """Plain values for a manifest; arrays are added to ``arrays``. `coordinates_from_state` reads both."""
         ...
 
 
-#: Classes of coordinates by the name that a file has for them; dual models have `KernelValues` instead.
+#: Classes of coordinates by their name in a file. Dual models have `KernelValues` instead.
 COORDINATES = {kind.__name__: kind for kind in (ExactKernel, ExplicitFeatures, ApproximateKernel)}
 
 
@@ -104,18 +104,18 @@ def coordinates_from_state(
     approximation: Approximation | None = None,
     n_nodes: int | None = None,
 ) -> Any:
-    """Coordinates that were stored, of the class that the file names if the kernel can have such.
+    """Stored coordinates, of the class that the file names. Raises if the kernel cannot have such coordinates.
 
     Parameters
     ----------
     given, held
-        What ``to_state`` of the coordinates returned, and its arrays.
+        What ``to_state`` returned, and its arrays.
     kernel : NodeKernel
         The node kernel.
     approximation : Approximation, optional
-        How it was approximated.
+        How the kernel was approximated.
     n_nodes : int, optional
-        Number of training nodes, where they were not kept.
+        Number of training nodes, if the nodes themselves were not kept.
     """
     allowed = [ExactKernel.__name__]
     if kernel.name in ("linear", "cosine"):

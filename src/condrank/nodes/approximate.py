@@ -1,4 +1,4 @@
-"""Approximate kernels: which coordinates stand for those of the exact kernel, how many, and over what features."""
+"""Approximate kernels: which features replace the exact kernel, and how many of them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from condrank.nodes.store import Nodes, same_values
 from condrank.persistence.arrays import Arrays, Held
 
 APPROXIMATIONS = ("nystroem", "fourier")
-# The most components that n_components="auto" asks for, and the nodes it looks at.
+# With n_components="auto": the most components, and the nodes from which their number is estimated.
 AUTO_MOST, AUTO_SAMPLE = 2000, 1000
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """How a kernel is to be approximated; two are equal that differ in their seed and λ only.
+    """How a kernel is approximated. Two that differ only in seed or λ are equal.
 
     Attributes
     ----------
     n_components : int or "auto"
-        Number of landmarks or of Fourier features; "auto": as many as λ lets be seen, told from a sample of the nodes
-        (`condrank.suggest_components`), at most 2,000.
+        Number of landmarks or of Fourier features. "auto": as many as matter at this λ, estimated from a sample of the
+        nodes (`condrank.suggest_components`), at most 2,000.
     name : {"nystroem", "fourier"}
         Kind of features.
     landmarks : {"uniform", "kmeans", "pivoted"}
-        Landmarks of Nyström's.
+        How the landmarks of Nyström features are chosen.
     seed : int
-        For what is drawn.
+        Seed of the random choices.
     alpha : float, optional
         λ, for "auto".
     """
@@ -47,7 +47,7 @@ class Approximation:
     alpha: float | None = field(default=None, compare=False)
 
     def size(self, kernel: NodeKernel, nodes: Nodes) -> int | None:
-        """Number of components for some nodes; None where exact coordinates are no more than that."""
+        """Number of components for some nodes; None if exact coordinates are not more than that."""
         exact = nodes.base.shape[1] if ExplicitFeatures.applies(kernel, nodes) else len(nodes)
         m = self.n_components
         if isinstance(m, str):
@@ -56,32 +56,32 @@ class Approximation:
         return m if m < exact else None
 
     def fit(self, kernel: NodeKernel, nodes: Nodes, m: int, clip: bool) -> FeatureMap:
-        """Features of m components, from training nodes."""
+        """Features of m components, fitted to training nodes."""
         if self.name == "fourier":
             return FourierFeatures.fit(kernel, nodes, m, self.seed)
         return NystroemFeatures.fit(kernel, nodes, m, self.landmarks, self.seed, clip)
 
     def fitted_from(self, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes) -> FeatureMap:
-        """The features that `fit` gave, as they were stored with the coordinates of training nodes."""
+        """The features that `fit` returned, as they were stored with the coordinates of training nodes."""
         if self.name == "fourier":
             return FourierFeatures.from_state(given, held, kernel, nodes, int(self.n_components))
         return NystroemFeatures.from_state(given, held, kernel, nodes)
 
     def described(self, kernel: NodeKernel, m: int) -> str:
-        """For people: "200 Nyström coordinates of the rbf kernel, uniform landmarks"."""
+        """A description for people: "200 Nyström coordinates of the rbf kernel, uniform landmarks"."""
         if self.name == "fourier":
             return f"{m} random Fourier features of the {kernel.label} kernel"
         return f"{m} Nyström coordinates of the {kernel.label} kernel, {self.landmarks} landmarks"
 
 
 class ApproximateKernel(ExplicitFeatures):
-    """Coordinates of an approximate kernel: explicit features, that for a precomputed kernel are told from its columns.
+    """Coordinates of an approximate kernel from explicit features; those of a precomputed kernel come from its columns.
 
-    Parameters are those of `ExplicitFeatures`.
+    The parameters are those of `ExplicitFeatures`.
     """
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """What `ExplicitFeatures` stores, and the features."""
+        """The state of `ExplicitFeatures`, and the features."""
         return super().to_state(arrays) | self._placed_features().to_state(arrays)
 
     @classmethod
@@ -89,7 +89,7 @@ class ApproximateKernel(ExplicitFeatures):
         cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None
     ) -> FeatureMap:
         if approximation is None:
-            raise ValueError(f"coordinates of {held.name} are those of an approximation, which is missing")
+            raise ValueError(f"coordinates of {held.name} belong to an approximation, which is missing")
         return approximation.fitted_from(given, held, kernel, nodes)
 
     def _rows(self, nodes: Nodes) -> Any:
@@ -104,7 +104,7 @@ class ApproximateKernel(ExplicitFeatures):
         return FeatureRows(self._placed_features(), nodes, self.kernel.constant)
 
     def _placed_features(self) -> Any:
-        """Features with the landmarks of a precomputed kernel as places among the training nodes, not of their base."""
+        """The features. Landmarks of a precomputed kernel are positions among the training nodes, not in their base."""
         features: Any = self.features
         if not self.kernel.is_precomputed:
             return features

@@ -1,4 +1,4 @@
-"""Checks of what users pass in: a clear ValueError, naming the argument, what was expected and what came."""
+"""Checks of node data, labels, edges and indices: a ValueError names the argument, what was expected and given."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from condrank.nodes.store import Nodes
 
 
 def check_node_data(X: Any, name: str) -> Any:
-    """Features; or what a `NodeTransformer` encodes: a table, or texts, one a node, as a column of objects."""
+    """Features; or data for a `NodeTransformer`: a table, or one text per node, as a column of objects."""
     if isinstance(X, Table):
         return X
     if not sparse.issparse(X):
@@ -25,7 +25,7 @@ def check_node_data(X: Any, name: str) -> Any:
 
 
 def check_labels(values: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
-    """Floating labels without infinities; NaN is left to the caller. Whole numbers and booleans take ``dtype``."""
+    """Floating labels without infinities. NaN is left to the caller. Integers and booleans become ``dtype``."""
     if values.dtype.kind not in "fiub":
         raise ValueError(f"{name} must be numeric, got dtype {values.dtype}")
     if values.dtype not in (np.float32, np.float64):
@@ -37,7 +37,10 @@ def check_labels(values: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
 
 
 def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np.ndarray:
-    """Positions of nodes given by id (where nodes have ids, for many calls as ``ids``) or by position."""
+    """Positions of nodes, given by id if the nodes have ids, otherwise by position.
+
+    ``ids`` are the ids of the nodes, prepared once for many calls.
+    """
     given = np.asarray(listed_ids(given))
     if given.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {given.shape}")
@@ -49,12 +52,12 @@ def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np
             edge = int(np.argmax(found < 0))
             raise ValueError(
                 f"{name} has {int((found < 0).sum())} id(s) that no node has, the first is {given.tolist()[edge]!r} "
-                f"at position {edge}; the nodes' ids are like {nodes.ids.tolist()[0]!r}"
+                f"at position {edge}; the ids of the nodes are like {nodes.ids.tolist()[0]!r}"
             )
         return found
     if given.dtype.kind not in "iu":
         raise ValueError(
-            f"{name} must be whole numbers (positions of nodes) as the nodes have no ids, got {given.dtype}"
+            f"{name} must be whole numbers (positions of nodes), because the nodes have no ids, got {given.dtype}"
         )
     wrong = (given < 0) | (given >= len(nodes))
     if wrong.any():
@@ -66,7 +69,7 @@ def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np
 def check_edges(
     nodes: Nodes, others: Nodes, sources: Any, targets: Any, values: Any, weights: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Columns of an edge list: positions of starting and ending nodes, labels, and weights where there are some."""
+    """Checked columns of an edge list: positions of starting and ending nodes, labels, and weights or None."""
     source, target = positions(sources, nodes, "sources"), positions(targets, others, "targets")
     value = check_labels(np.asarray(values), "values", nodes.dtype)
     weight = None if weights is None else check_labels(np.asarray(weights), "weights", nodes.dtype)

@@ -1,6 +1,6 @@
 """Coordinates of an exact kernel, from one symmetric eigendecomposition K = Q diag(σ) Qᵀ.
 
-z(v) = σ^(-½) Qᵀ k_v. Eigenvalues below machine noise are dropped, so a singular K needs no special case.
+z(v) = σ^(-½) Qᵀ k_v. Eigenvalues that are rounding noise are dropped, so a singular K needs no special case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from condrank.persistence.arrays import Arrays, Held
 if TYPE_CHECKING:
     from condrank.nodes.approximate import Approximation
 
-# Relative size of the smallest eigenvalue down to which an indefinite kernel counts as a rounded one.
+# A kernel counts as indefinite by rounding only if its smallest eigenvalue is above -this times the largest.
 SLIGHTLY_INDEFINITE = 1e-5
 
 
@@ -36,16 +36,16 @@ class ExactKernel(NodeSimilarity):
     nodes : Nodes of length n
         Training nodes, features or (kernel "precomputed") a kernel matrix.
     clip : bool
-        Drop the negative part of an indefinite kernel instead of refusing it.
+        Drop the negative part of an indefinite kernel instead of raising an error.
     weights : ndarray of shape (n,), optional
-        Node weights ω of mean 1: coordinates are rotated so that Zᵀ diag(ω) Z is diagonal, from the eigendecomposition
-        of √ω K √ω. The model is the same; the closed form becomes that of pair weights ω_v ω_v'.
+        Node weights ω of mean 1. The coordinates are then rotated so that Zᵀ diag(ω) Z is diagonal, by the
+        eigendecomposition of √ω K √ω. The model is the same; the closed form is the one for pair weights ω_v ω_v'.
 
     Notes
     -----
     Cost: one kernel matrix and one eigendecomposition, O(n²d + n³) time, three n×n arrays at the peak (five
-    up to 1,000 nodes, see `spectrum`). The array kept is P = √ω Q σ^(-½), from which Z = P σ/ω and, for other nodes,
-    K_v P.
+    up to 1,000 nodes, see `spectrum`). The array that is kept is P = √ω Q σ^(-½). It gives Z = P σ/ω, and K_v P for
+    other nodes.
     """
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):
@@ -60,7 +60,7 @@ class ExactKernel(NodeSimilarity):
         first = first_positive(sigma, kernel, clip)
         self.sigma = sigma[first:]
         Q = Q[:, first:]
-        # Qᵀ√ω, and what is left of √ω: as a residual it keeps its digits where n - Σ b²/σ would cancel.
+        # Qᵀ√ω, and the residual of √ω. The residual keeps its digits where n - Σ b²/σ would cancel.
         sums = Q.T @ root
         self.ones = sums * np.sqrt(self.sigma)
         self.outside = 0.0 if first == 0 else residual_energy(root - Q @ sums)
@@ -70,7 +70,7 @@ class ExactKernel(NodeSimilarity):
         self.basis = Q
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Nodes, P and what belongs to its columns; `from_state` reads them."""
+        """Nodes, P and the values that belong to its columns; `from_state` reads them."""
         given = {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
         arrays.put("basis", self.basis)
         return given | diagonal_to(self, arrays)
@@ -84,7 +84,7 @@ class ExactKernel(NodeSimilarity):
         approximation: Approximation | None = None,
         n_nodes: int | None = None,
     ) -> ExactKernel:
-        """Coordinates that were stored, without a new eigendecomposition; only the kernel has to be given."""
+        """Stored coordinates, without a new eigendecomposition. Only the kernel is not part of the state."""
         nodes, coordinates = training_nodes_from(given, held), cls.__new__(cls)
         NodeSimilarity.__init__(coordinates, kernel, nodes)
         found = diagonal_from(given, held, len(nodes))
@@ -95,7 +95,7 @@ class ExactKernel(NodeSimilarity):
         return coordinates
 
     def rotate(self, G: np.ndarray) -> np.ndarray:
-        """σ G, as Z = P σ; in place."""
+        """σ G, because Z = P σ; in place."""
         G *= self.sigma.reshape(-1, *(1,) * (G.ndim - 1))
         return G
 
@@ -115,18 +115,18 @@ class ExactKernel(NodeSimilarity):
         return self.basis
 
     def constant(self) -> np.ndarray:
-        """Coordinates of the constant: of a node with no similarity to any other but the 1 that was added."""
+        """Coordinates of the constant: those of a node whose kernel values are only the 1 that is added to all."""
         return self.basis.sum(axis=0)
 
     def transform(self, nodes: Nodes) -> np.ndarray:
-        """Coordinates K_v P of other nodes. O(mnr) beside the kernel values."""
+        """Coordinates K_v P of other nodes. O(mnr), and the kernel values."""
         if self.is_training(nodes):
             return self.training()
         return self.similarity(nodes, None) @ self.basis
 
 
 def diagonal_to(coordinates: Any, arrays: Arrays) -> dict[str, Any]:
-    """Store the diagonal of ZᵀZ and what is known of 1, with the node weights where there are some."""
+    """Store the diagonal of ZᵀZ, Zᵀ1 and the part of 1 outside the span, with the node weights if there are any."""
     arrays.put("sigma", coordinates.sigma)
     arrays.put("ones", coordinates.ones)
     if coordinates.weights is not None:
@@ -135,7 +135,7 @@ def diagonal_to(coordinates: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def diagonal_from(given: dict[str, Any], held: Held, n: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
-    """σ, b, ω and the node weights of n nodes, as `diagonal_to` stored them."""
+    """σ, Zᵀ1, the part of 1 outside the span and the node weights of n nodes, as `diagonal_to` stored them."""
     sigma = held.positive("sigma", None)
     outside = check_number(f"outside of {held.name}", given["outside"], at_least=0.0)
     weights = held.positive("weights", n) if "weights" in held else None
@@ -145,9 +145,9 @@ def diagonal_from(given: dict[str, Any], held: Held, n: int) -> tuple[np.ndarray
 def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which is overwritten.
 
-    Divide and conquer (evd) was the fastest LAPACK driver at every size measured (docs/decisions.md); its workspace
-    is counted in 32-bit integers, so beyond 32,000 rows the driver of relatively robust representations takes over.
-    Small matrices go to NumPy's LAPACK, whose threads are those of the products before and after; it takes a copy.
+    Divide and conquer (evd) was the fastest LAPACK driver at every measured size (docs/decisions.md). It counts its
+    workspace in 32-bit integers, so above 32,000 rows relatively robust representations (evr) are used instead.
+    Small matrices go to NumPy's LAPACK, which uses the same threads as the products before and after. It makes a copy.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(K.sum()) and not np.isfinite(K).all():
@@ -156,23 +156,23 @@ def spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = np.linalg.eigh(K)
         return found.eigenvalues, found.eigenvectors
     driver = "evd" if len(K) <= DIVIDE_AND_CONQUER_MOST_NODES else "evr"
-    # The transpose of a C-ordered symmetric matrix is the same matrix in the order that LAPACK overwrites in place.
+    # The transpose of a symmetric matrix in C order is the same matrix in Fortran order, which LAPACK can overwrite.
     return linalg.eigh(K.T, driver=driver, overwrite_a=True, check_finite=False)
 
 
 def residual_energy(residual: np.ndarray) -> float:
-    """Squared length of what a projection leaves of 1; zero where that is rounding noise."""
+    """Squared length of the residual of a projection of 1; zero if that is rounding noise."""
     energy = float(np.sum(residual**2, dtype=np.float64))
     return energy if energy > len(residual) * (1000 * np.finfo(residual.dtype).eps) ** 2 else 0.0
 
 
 def noise_level(sigma_max: float, dtype: np.dtype) -> float:
-    """Size below which an eigenvalue is rounding noise of the largest one."""
+    """Eigenvalues below this are rounding noise of the largest one."""
     return 4 * np.finfo(dtype).eps * sigma_max
 
 
 def first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
-    """Index of the first eigenvalue above noise; warns of a slightly, refuses a clearly indefinite kernel."""
+    """Index of the first eigenvalue above noise. Warns if a kernel is slightly indefinite, raises if it clearly is."""
     largest, smallest = float(sigma[-1]), float(sigma[0])
     if largest <= 0:
         raise ValueError(f"the {kernel.label} kernel of the nodes has no positive eigenvalue (largest: {largest:.3g})")

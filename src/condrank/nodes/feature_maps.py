@@ -1,4 +1,4 @@
-"""Explicit features φ(v) of nodes, with k(v, v') = φ(v)ᵀφ(v'), made from a block of rows of node data."""
+"""Explicit features φ(v) of nodes, with k(v, v') = φ(v)ᵀφ(v'), computed from a block of rows of node data."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class FeatureMap(Protocol):
 
     @property
     def n_features(self) -> int:
-        """m, the constant that a kernel may append not counted."""
+        """m, without the constant that a kernel may append."""
         ...
 
     def __call__(self, X: Any) -> Any:
-        """Features φ (b, m) of the rows of X, dense or sparse; X itself where nothing is to be done."""
+        """Features φ (b, m) of the rows of X, dense or sparse; X itself if nothing changes."""
         ...
 
 
 class LinearFeatures:
-    """φ = x, times the kernel's feature weights if it has any."""
+    """φ = x, multiplied by the kernel's feature weights if it has any."""
 
     def __init__(self, kernel: NodeKernel, n_features: int):
         self.kernel, self.n_features = kernel, n_features
@@ -49,26 +49,26 @@ class CosineFeatures(LinearFeatures):
 
 
 def own_features(kernel: NodeKernel, n_features: int) -> FeatureMap:
-    """The features that a linear or cosine kernel has by itself."""
+    """The features of a linear or cosine kernel."""
     return (CosineFeatures if kernel.name == "cosine" else LinearFeatures)(kernel, n_features)
 
 
 class FeatureRows:
-    """Φ (n, p), features of nodes with the kernel's constant appended: multiplied block by block, never held whole.
+    """Φ (n, p): features of nodes and the kernel's constant. Products are made block by block; Φ is never held whole.
 
     Products are in the features' floating type; sums over blocks of rows are accumulated in double precision.
 
     Parameters
     ----------
     features : FeatureMap
-        Of a node.
+        φ.
     nodes : Nodes of length n
-        Node data, also a ``numpy.memmap``: read a block of rows at a time.
+        Node data. A ``numpy.memmap`` is read one block of rows at a time.
     constant : bool
         Append a column of ones.
     """
 
-    __array_ufunc__ = None  # an array on the left leaves the product to __rmatmul__
+    __array_ufunc__ = None  # NumPy then leaves array @ self to __rmatmul__
     ndim = 2
 
     def __init__(self, features: FeatureMap, nodes: Nodes, constant: bool):
@@ -85,19 +85,19 @@ class FeatureRows:
         return X
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """All rows, a block at a time: of at least as many rows as columns, as a p×p sum follows each."""
+        """All rows, one block at a time. A block has more rows than columns, because a p×p sum follows each."""
         n, p = self.shape
         stay_sparse = sparse.issparse(self.nodes.base) and isinstance(self.features, LinearFeatures)
-        # Rows of a scattered subset are copied: as wide as the data, which for a kernel matrix is far wider than p.
+        # Rows of a scattered subset are copied. They are as wide as the data, and a kernel matrix is far wider than p.
         width = p if self.nodes.is_view else max(p, self.nodes.base.shape[1])
         step = max(SPARSE_FEATURES_BLOCK_ROWS if stay_sparse else DENSE_FEATURES_BLOCK_ENTRIES // width, 2 * p)
         for block in row_blocks(n, 1, budget=step):
             yield block, self.part(block)
 
     @property
-    def T(self) -> TurnedRows:
+    def T(self) -> TransposedRows:
         """Φᵀ."""
-        return TurnedRows(self)
+        return TransposedRows(self)
 
     def __matmul__(self, M: Any) -> np.ndarray:
         """ΦM (n, k). O(npk)."""
@@ -107,7 +107,7 @@ class FeatureRows:
         return out
 
     def __rmatmul__(self, M: Any) -> np.ndarray:
-        """MΦ (k, p) for dense or sparse M. O(knp), or p for each stored entry."""
+        """MΦ (k, p) for dense or sparse M. O(knp), or O(p) for each stored entry of M."""
         M = M.tocsc() if sparse.issparse(M) else M
         out = np.zeros((M.shape[0], self.shape[1]), dtype=np.result_type(self.dtype, M.dtype))
         for block, features in self.blocks():
@@ -115,7 +115,7 @@ class FeatureRows:
         return out
 
 
-class TurnedRows:
+class TransposedRows:
     """Φᵀ (p, n), for products only."""
 
     __array_ufunc__ = None
@@ -141,5 +141,5 @@ class TurnedRows:
 
 
 def _plain(X: Any) -> Any:
-    """A block of a memory map as a plain array; a view all the same."""
+    """A block of a memory map as a plain array, still without a copy."""
     return X if sparse.issparse(X) else np.asarray(X)

@@ -1,4 +1,4 @@
-"""What the coordinates of explicit features follow from: sums over nodes that blocks of nodes are added to."""
+"""Sums over nodes from which the coordinates of explicit features follow. Blocks of nodes can be added to them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from condrank.persistence.arrays import Arrays, Held
 class FeatureSums:
     """Σω, the mean μ and the scatter Σω(φ - μ)(φ - μ)ᵀ of features φ, and AᵀΦ and Aᵀ1 for factors A of the nodes.
 
-    Blocks are added in any order and number; products are in the features' floating type, sums in double precision.
-    Features are shifted to their mean before they are multiplied: what of 1 lies outside their span follows from the
-    scatter without cancellation.
+    Any number of blocks can be added, in any order. Products are in the features' floating type, sums in double
+    precision. Features are shifted to their mean before they are multiplied, so the part of 1 outside their span
+    follows from the scatter without cancellation.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class FeatureSums:
     Attributes
     ----------
     total : float
-        Σω, the number of nodes where they have no weights.
+        Σω; without weights, the number of nodes.
     mean : ndarray of shape (p,)
         μ.
     scatter : ndarray of shape (p, p)
-        Of the features around μ.
+        Scatter of the features around μ.
     factors : list of ndarray of shape (k, p)
         AᵀΦ.
     counts : list of ndarray of shape (k,)
@@ -52,7 +52,7 @@ class FeatureSums:
     def add(self, features: Any, weights: np.ndarray | None = None, factors: Sequence[Any] = ()) -> None:
         """Add a block of b nodes: their features (b, p), their weights (b,) and their rows of each A. O(bp²).
 
-        What overflows is left to the eigendecomposition of the sums, which refuses it.
+        An overflow raises no error here. The eigendecomposition of the sums raises one.
         """
         if features.shape[0]:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -70,7 +70,7 @@ class FeatureSums:
             weighed = features if weights is None else sparse.diags_array(weight) @ features
             products = (features.T @ weighed).toarray().astype(np.float64, copy=False)
         else:
-            # Any shift near the mean will do: what it misses is put right below.
+            # Any shift near the mean is good enough: the difference is corrected below.
             shift = (self.mean if self.total else weight @ features / total).astype(features.dtype)
             features = np.subtract(features, shift, out=self._room(features))
             weighed = features if weights is None else features * np.sqrt(weight)[:, None]
@@ -80,13 +80,13 @@ class FeatureSums:
         self._join(total, shift + sums / total, products)
 
     def _room(self, features: np.ndarray) -> np.ndarray:
-        """An array for shifted features, the same one for every block: new memory would cost as much as the shift."""
+        """An array for shifted features. All blocks reuse it, because new memory would cost as much as the shift."""
         if len(self._shifted) < len(features) or self._shifted.dtype != features.dtype:
             self._shifted = np.empty(features.shape, dtype=features.dtype)
         return self._shifted[: len(features)]
 
     def _join(self, total: float, mean: np.ndarray, scatter: np.ndarray) -> None:
-        """Take in the sums of other nodes: the scatter between the two means is added."""
+        """Add the sums of other nodes, and the scatter between the two means."""
         together = self.total + total
         step = mean - self.mean
         self.scatter += scatter
@@ -95,14 +95,15 @@ class FeatureSums:
         self.total = together
 
     def joined(self, other: FeatureSums, places: Sequence[np.ndarray], n_factors: Sequence[int]) -> FeatureSums:
-        """Sums over both sets of nodes, as a new object. O(p²).
+        """Sums over both sets of nodes, as a new object. O(p² + kp).
 
         Parameters
         ----------
         other : FeatureSums
-            Of other nodes.
+            Sums over other nodes.
         places : sequence of ndarray
-            For each of its A, which column of the joined A each column is; those of this A come first.
+            For each A of ``other``, the column of the joined A that each of its columns becomes. The columns of this A
+            come first.
         n_factors : sequence of int
             Number of columns of each joined A.
         """
@@ -129,7 +130,7 @@ class FeatureSums:
     def from_state(
         cls, given: dict[str, Any], held: Held, n_features: int, n_factors: Sequence[int] = ()
     ) -> FeatureSums:
-        """Sums that were stored, over that many features and factors."""
+        """Stored sums over this many features and factors."""
         sums = cls(n_features)
         sums.total = check_number(f"total of {held.name}", given["total"], above=0.0)
         sums.mean = held.floats("mean", n_features)
@@ -139,7 +140,7 @@ class FeatureSums:
         return sums
 
     def close(self) -> FeatureSums:
-        """Give back the room for blocks: it is made anew if more are added."""
+        """Free the array for blocks. It is made again if more blocks are added."""
         self._shifted = self._shifted[:0].copy()
         return self
 
@@ -156,9 +157,10 @@ class FeatureSums:
         return gram
 
     def outside(self, span: np.ndarray, dtype: np.dtype) -> tuple[float, bool]:
-        """‖1 - Φ·span‖² with weights ω, zero where it is rounding noise; and whether it is well above such noise.
+        """‖1 - Φ·span‖² with weights ω, zero if it is rounding noise; and whether that is certain.
 
-        Both its parts, n(1 - μᵀspan)² and spanᵀ scatter span, are not negative: nothing cancels but inside of them.
+        Its two parts, n(1 - μᵀspan)² and spanᵀ scatter span, are not negative, so their sum does not cancel. It is
+        certain if it is clearly zero or well above the noise.
         """
         eps = float(np.finfo(dtype).eps)
         energy = self.total * (1 - float(self.mean @ span)) ** 2 + max(0.0, float(span @ self.scatter @ span))

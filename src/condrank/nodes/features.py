@@ -1,4 +1,4 @@
-"""Coordinates of explicit features, p < n: features rotated so that ZᵀZ is diagonal. The Gram matrix is p×p."""
+"""Coordinates from explicit features, p < n: the features are rotated so that ZᵀZ is diagonal. Gram matrix: p×p."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 
 class ExplicitFeatures:
-    """Coordinates z = Vᵀφ of explicit features φ: those of the linear or cosine kernel, or of an approximation.
+    """Coordinates z = Vᵀφ from explicit features φ of the linear or cosine kernel, or of an approximation.
 
     Parameters
     ----------
     kernel : NodeKernel
-        "linear" or "cosine"; any with ``features`` of its own.
+        "linear" or "cosine"; any kernel if ``features`` is given.
     nodes : Nodes of length n
         Training nodes, dense or sparse.
     weights : ndarray of shape (n,), optional
-        Node weights ω of mean 1: the rotation makes Zᵀ diag(ω) Z diagonal, as in `ExactKernel`.
+        Node weights ω of mean 1. The rotation then makes Zᵀ diag(ω) Z diagonal, as in `ExactKernel`.
     features : FeatureMap, optional
         φ; by default the kernel's own.
     factors : sequence of arrays of shape (n, k)
-        Factors A of the nodes whose sums AᵀΦ will be asked for (`factor_sums`): they are made in the same pass.
+        Factors A of the nodes for which `factor_sums` will be called. Their sums AᵀΦ are made in the same pass.
     sums : FeatureSums, optional
-        Sums over the features of all training nodes, where they are at hand; otherwise they are made.
+        Sums over the features of all training nodes, if they are known already.
 
     Notes
     -----
-    Cost: one pass over blocks of features, O(np²) time (less for sparse ones), and a p×p eigendecomposition; no n×n
-    array and no n×p copy of the features.
+    Cost: one pass over blocks of features, O(np²) time (less for sparse ones), and a p×p eigendecomposition. There is
+    no n×n array and no n×p copy of the features.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ExplicitFeatures:
         self._rotate_to(sums)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Nodes, V and what belongs to its columns; `from_state` reads them. The sums are not part of it."""
+        """Nodes, V and the values that belong to its columns, but not the sums; `from_state` reads them."""
         given = {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
         arrays.put("rotation", self.rotation)
         return given | diagonal_to(self, arrays)
@@ -79,7 +79,7 @@ class ExplicitFeatures:
         approximation: Approximation | None = None,
         n_nodes: int | None = None,
     ) -> ExplicitFeatures:
-        """Coordinates that were stored, without a pass over the nodes.
+        """Stored coordinates, without a pass over the nodes.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class ExplicitFeatures:
         approximation : Approximation, optional
             How the kernel was approximated.
         n_nodes : int, optional
-            Number of training nodes, where they were not kept; by default that of the nodes that were.
+            Number of training nodes, if the nodes themselves were not kept.
         """
         nodes, coordinates = Nodes.from_state(given, held), cls.__new__(cls)
         coordinates.kernel, coordinates.nodes = kernel, nodes
@@ -106,11 +106,11 @@ class ExplicitFeatures:
     def _features_from(
         cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None
     ) -> FeatureMap:
-        """φ of stored nodes: the kernel's own, which needs no state."""
+        """φ of stored nodes: the kernel's own features, which need no state."""
         return own_features(kernel, nodes.base.shape[1])
 
     def _rotate_to(self, sums: FeatureSums) -> None:
-        """σ, V and what is known of 1, from sums over the training nodes. O(p³)."""
+        """Set σ, V, Zᵀ1 and the part of 1 outside the span, from sums over the training nodes. O(p³)."""
         dtype = self.nodes.dtype
         self.n_nodes = round(sums.total)
         sigma, V = spectrum(sums.gram())
@@ -122,15 +122,15 @@ class ExplicitFeatures:
         span = self.rotation @ (self.ones / self.sigma)
         self.outside, certain = sums.outside(span, dtype)
         if not certain and 0 < len(self.nodes) == self.n_nodes:
-            # Too small for sums to tell: node by node it keeps its digits.
+            # The sums cannot decide whether it is noise. Computed node by node it keeps its digits.
             left = 1 - self.basis @ span.astype(dtype)
             self.outside = residual_energy(left if self.weights is None else np.sqrt(self.weights).astype(dtype) * left)
 
     def _noise(self, sums: FeatureSums, largest: float) -> float:
-        """Size below which an eigenvalue of the Gram matrix is rounding noise.
+        """Eigenvalues of the Gram matrix below this are rounding noise.
 
-        Dense features are shifted to their mean before they are multiplied, in their own precision; what the mean adds
-        is in double, however large it is.
+        Dense features are shifted to their mean and then multiplied in their own precision. The part of the mean is
+        added in double precision, so a large mean does not add noise.
         """
         noise = noise_level(largest, self.nodes.dtype)
         if sparse.issparse(self.nodes.base):
@@ -139,7 +139,7 @@ class ExplicitFeatures:
         return min(noise, max(shifted, noise_level(largest, np.dtype(np.float64))))
 
     def factor_sums(self, A: Any) -> np.ndarray:
-        """AᵀΦ (k, p) for a factor matrix of the nodes: known where it was given to the fit, otherwise a pass."""
+        """AᵀΦ (k, p) for a factor matrix of the nodes: known if A was given to the fit, otherwise one pass."""
         for factor, sums in self._known:
             if factor is A:
                 return sums
@@ -148,16 +148,16 @@ class ExplicitFeatures:
 
     @staticmethod
     def applies(kernel: NodeKernel, nodes: Nodes) -> bool:
-        """The kernel has explicit features of its own, and there are fewer of them than nodes."""
+        """Whether the kernel has explicit features of its own, fewer than nodes."""
         return kernel.name in ("linear", "cosine") and nodes.base.shape[1] + kernel.constant < len(nodes)
 
     @property
     def basis(self) -> Any:
-        """Φ (n, p): the node data itself where that is what features are, otherwise made block by block."""
+        """Φ (n, p): the node data itself if the features are the data, otherwise computed block by block."""
         return self._rows(self.nodes)
 
     def rotate(self, G: np.ndarray) -> np.ndarray:
-        """VᵀG. O(pr) a column."""
+        """VᵀG. O(pr) per column."""
         return self.rotation.T @ G
 
     def training(self) -> np.ndarray:
@@ -182,7 +182,7 @@ class ExplicitFeatures:
         return np.asarray(X @ self.rotation.astype(X.dtype, copy=False))
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
-        """The kernel itself, features outside the span of the training nodes included."""
+        """The kernel itself, including features outside the span of the training nodes."""
         X, X_other = (self._rows(self.nodes if one is None else one) for one in (nodes, others))
         X = X.part(slice(None)) if isinstance(X, FeatureRows) else X
         K = X @ X_other.T
@@ -201,5 +201,5 @@ def add_rows(sums: FeatureSums, rows: FeatureRows, weights: np.ndarray | None, f
     """Add all nodes of some rows to sums, block by block."""
     for block, part in rows.blocks():
         sums.add(part, None if weights is None else weights[block], [A[block] for A in factors])
-        del part  # before the next block is made
+        del part  # frees it before the next block is made
     sums.close()

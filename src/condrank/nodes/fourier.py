@@ -19,17 +19,17 @@ FOURIER = ("rbf", "laplacian")
 class FourierFeatures:
     """Features φ(x) = (cos ωᵀx, sin ωᵀx)/√f of f random frequencies ω, so that φ(x)ᵀφ(y) ≈ k(x, y).
 
-    The frequencies of the RBF kernel exp(-γ‖x - y‖²) are normal with variance 2γ, those of the Laplacian kernel
-    exp(-γ‖x - y‖₁) Cauchy with scale γ. The error is about √(1/m) whatever the spectrum of the kernel.
+    The frequencies of the RBF kernel exp(-γ‖x - y‖²) are normal with variance 2γ. Those of the Laplacian kernel
+    exp(-γ‖x - y‖₁) are Cauchy with scale γ. The error is about √(1/m) for any spectrum of the kernel.
 
     Attributes
     ----------
     kernel : NodeKernel
-        "rbf" or "laplacian"; a constant that it adds is no part of φ.
+        "rbf" or "laplacian". A constant that it adds is not part of φ.
     frequencies : ndarray of shape (d, f)
-        ω, one a column.
+        ω, one per column.
     phase : float
-        Of the last frequency where the number of features is odd: its only feature is √2 cos(ωᵀx + phase).
+        Phase of the last frequency if the number of features is odd. Its only feature is √2 cos(ωᵀx + phase).
     n_features : int
         m, 2f or 2f - 1.
     """
@@ -41,7 +41,7 @@ class FourierFeatures:
 
     @classmethod
     def fit(cls, kernel: NodeKernel, nodes: Nodes, m: int, seed: int) -> FourierFeatures:
-        """Draw frequencies for m features of a kernel on such nodes. O(dm)."""
+        """Draw the frequencies of m features of a kernel on these nodes. O(dm)."""
         check_fourier(kernel)
         d, rng = nodes.base.shape[1], np.random.default_rng(seed)
         gamma = 1.0 / d if kernel.gamma is None else kernel.gamma
@@ -53,18 +53,18 @@ class FourierFeatures:
         return cls(kernel, frequencies, float(rng.uniform(0, 2 * np.pi)) if m % 2 else 0.0, m)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """What was drawn; `from_state` reads it."""
+        """The frequencies and the phase; `from_state` reads them."""
         arrays.put("frequencies", self.frequencies)
         return {"phase": float(self.phase)}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, m: int) -> FourierFeatures:
-        """The m features of a kernel on such nodes that were stored."""
+        """The m stored features of a kernel on these nodes."""
         phase = check_number(f"phase of {held.name}", given["phase"], at_least=0.0)
         return cls(kernel, held.floats("frequencies", nodes.base.shape[1], (m + 1) // 2), phase, m)
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Features (b, m) of a block of nodes, dense or sparse, in their precision. O(bdm)."""
+        """Features (b, m) of a block of nodes, dense or sparse, in the nodes' precision. O(bdm)."""
         f = self.frequencies.shape[1]
         angles = np.asarray(self.kernel.weighted(X) @ self.frequencies.astype(X.dtype, copy=False))
         angles[:, -1] += X.dtype.type(self.phase)
@@ -78,7 +78,7 @@ class FourierFeatures:
 
 
 def check_fourier(kernel: NodeKernel) -> None:
-    """Refuse a kernel that is no function of x - y, or whose frequencies are not known."""
+    """Raise if the kernel is not a function of x - y, or if its frequencies are not known."""
     if kernel.name not in FOURIER:
         raise ValueError(
             f"approximation='fourier' is for kernels {list(FOURIER)}, got {kernel.label!r}; use 'nystroem'"

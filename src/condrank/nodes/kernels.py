@@ -18,7 +18,7 @@ class NodeKernel:
     """A kernel by name or callable, with the parameters of scikit-learn's ``KernelRidge``.
 
     ``constant=True`` adds 1 to every value, which is the same as appending a constant coordinate to z. ``weights``
-    multiply the features before the kernel sees them; a tuple, so that kernels can be compared.
+    multiply the features before the kernel is computed. They are a tuple, so that kernels can be compared.
     """
 
     name: str | Callable[..., Any] = "linear"
@@ -37,12 +37,12 @@ class NodeKernel:
 
     @property
     def is_precomputed(self) -> bool:
-        """The nodes come as a kernel matrix."""
+        """Whether the nodes are given as a kernel matrix."""
         return self.name == "precomputed"
 
     @property
     def is_positive(self) -> bool:
-        """Known to be positive semi-definite, whatever the nodes."""
+        """Whether the kernel is known to be positive semi-definite on all nodes."""
         return self.name in ("linear", "rbf", "cosine", "laplacian", "chi2")
 
     @property
@@ -51,14 +51,14 @@ class NodeKernel:
         return self.name if isinstance(self.name, str) else getattr(self.name, "__name__", "callable")
 
     def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
-        """Kernel values between the rows of X and those of X_other (X itself by default), a new array of X's dtype."""
+        """Kernel values between the rows of X and of X_other (by default X), as a new array of X's dtype."""
         metric: Any = self.name
         X, X_other = self.weighted(X), None if X_other is None else self.weighted(X_other)
         if callable(metric):
             K = pairwise_kernels(X, X_other, metric=cast(Any, metric), **self.params)
         else:
             settings = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
-            settings = {name: value for name, value in settings.items() if value is not None}  # chi2 takes no None
+            settings = {name: value for name, value in settings.items() if value is not None}  # chi2 rejects None
             K = pairwise_kernels(X, X_other, metric=metric, filter_params=True, **settings)
         K = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=X.dtype)
         if self.constant:
@@ -66,7 +66,7 @@ class NodeKernel:
         return K
 
     def weighted(self, X: Any) -> Any:
-        """Features times their weights: a copy where there are weights, otherwise X itself."""
+        """Features multiplied by their weights: a copy if there are weights, otherwise X itself."""
         if self.weights is None:
             return X
         weights = np.asarray(self.weights, dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""Landmarks of the Nyström approximation: which points the kernel of all others is told from."""
+"""Landmarks of the Nyström approximation: the points from which the kernel of all others is approximated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNIT = ("rbf", "laplacian", "chi2")
 
 
 def check_landmarks(name: str, kernel: NodeKernel, nodes: Nodes) -> None:
-    """Refuse a kernel matrix that is none, and means of what has none: of kernels, and of features that are sparse."""
+    """Raise for a matrix that is not a kernel matrix, and for k-means on a kernel matrix or on sparse features."""
     NodeSimilarity(kernel, nodes)
     if name == "kmeans" and (kernel.is_precomputed or sparse.issparse(nodes.base)):
         what = "a precomputed kernel" if kernel.is_precomputed else "sparse features"
@@ -32,26 +32,26 @@ def check_landmarks(name: str, kernel: NodeKernel, nodes: Nodes) -> None:
 
 
 def choose_nodes(name: str, kernel: NodeKernel, nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions of the landmarks among the nodes, ascending; at most m, fewer where "pivoted" finds no more rank."""
+    """Positions of the landmarks among the nodes, ascending: m, or fewer if "pivoted" reaches the kernel's rank."""
     if name == "uniform":
         return np.sort(rng.choice(len(nodes), m, replace=False))
-    seen = _seen(nodes, m, rng)
-    # Features are looked at many times, so their rows are gathered once.
+    seen = _sampled(nodes, m, rng)
+    # Features are read many times, so their rows are gathered once.
     some = nodes.take(seen) if kernel.is_precomputed else Nodes(nodes.take(seen).rows)
     chosen = pivots(NodeSimilarity(kernel, some), m, rng)
     if len(chosen) == 0:
         raise ValueError(
-            f"landmarks='pivoted' finds none: the {kernel.label} kernel is zero between all of the {len(seen)} nodes "
+            f"landmarks='pivoted' finds no landmarks: the {kernel.label} kernel is zero between all {len(seen)} nodes "
             "looked at"
         )
     return np.sort(seen[chosen])
 
 
 def choice_cost(name: str, n: int, d: int, m: int) -> tuple[float, int]:
-    """Floating-point operations and numbers held at the peak of choosing m landmarks among n nodes of d features."""
+    """Floating-point operations and peak of numbers held when m landmarks are chosen among n nodes of d features."""
     if name == "uniform":
         return 0.0, m * d
-    seen = _n_seen(n, m)
+    seen = _n_sampled(n, m)
     if name == "kmeans":
         return 20.0 * seen * m * d, 2 * seen * d + m * d
     return 2.0 * seen * m * (m + d), seen * (m + d + 3 * PROPOSED_PIVOTS)
@@ -59,7 +59,7 @@ def choice_cost(name: str, n: int, d: int, m: int) -> tuple[float, int]:
 
 def means(kernel: NodeKernel, nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
     """Centres (m, d) of m clusters of the weighted features, by k-means on a sample."""
-    X = kernel.weighted(nodes.take(_seen(nodes, m, rng)).rows)
+    X = kernel.weighted(nodes.take(_sampled(nodes, m, rng)).rows)
     clusters = MiniBatchKMeans(
         m, batch_size=max(1024, m), max_iter=10, random_state=int(rng.integers(2**31)), compute_labels=False
     )
@@ -67,10 +67,11 @@ def means(kernel: NodeKernel, nodes: Nodes, m: int, rng: np.random.Generator) ->
 
 
 def pivots(similarity: NodeSimilarity, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Up to m nodes by randomly pivoted Cholesky: each drawn in proportion to what those before leave of k(v, v).
+    """Up to m nodes by randomly pivoted Cholesky.
 
-    Proposals are drawn in blocks and thinned out by rejection, so that the pivots are distributed as if drawn one by
-    one. O(nm) kernel values and O(nm²) time, an array of n×m; never n×n.
+    Each is drawn in proportion to the part of k(v, v) that the pivots before it do not explain. Proposals are drawn in
+    blocks, and some are rejected, so that the pivots have the distribution of single draws. O(nm) kernel values and
+    O(nm²) time; an n×m array, never n×n.
     """
     nodes = similarity.nodes
     left = diagonal(similarity)
@@ -79,14 +80,14 @@ def pivots(similarity: NodeSimilarity, m: int, rng: np.random.Generator) -> np.n
     noise = 100 * float(np.finfo(nodes.dtype).eps) * float(left.sum())
     while len(chosen) < m and left.sum() > noise:
         proposed = np.unique(rng.choice(len(left), PROPOSED_PIVOTS, p=left / left.sum()))
-        # In the order of drawing, which `unique` has undone: any order of independent draws is as likely.
+        # `unique` has sorted them. Every order of independent draws is equally likely, so any random order will do.
         proposed = rng.permutation(proposed)
         k, block = len(chosen), nodes.take(proposed)
         S = similarity.similarity(block, block).astype(np.float64)
         S -= F[proposed, :k] @ F[proposed, :k].T
         accepted, L = _accept(S, left[proposed], m - k, rng)
         if not accepted:
-            left[proposed] = 0.0  # rounding is all that was left of them
+            left[proposed] = 0.0  # only rounding noise was left of them
             continue
         new = proposed[accepted]
         columns = similarity.similarity(None, nodes.take(new))
@@ -101,15 +102,16 @@ def pivots(similarity: NodeSimilarity, m: int, rng: np.random.Generator) -> np.n
 
 
 def _accept(S: np.ndarray, before: np.ndarray, most: int, rng: np.random.Generator) -> tuple[list[int], np.ndarray]:
-    """Proposals to keep, each with the share of its diagonal that the kept ones before leave, and their factor.
+    """The proposals that are kept, and the lower Cholesky factor of their part of S.
 
-    S (b, b) is what earlier pivots leave of the kernel; the lower Cholesky factor of the kept part comes back.
+    S (b, b) is the rest of the kernel after earlier pivots. A proposal is kept with the probability that is the share
+    of its diagonal that the kept ones before it leave.
     """
     kept: list[int] = []
     G = np.zeros_like(S)
     for i in range(len(S)):
         left = S[i, i] - G[i] @ G[i]
-        # A rest of mere rounding has a large share of a diagonal that is rounding as well; it would spoil the factor.
+        # If the diagonal is only rounding noise, a rest may be a large share of it. It would spoil the factor.
         if left <= rng.random() * before[i] or left <= 1e-10 * S.diagonal().max():
             continue
         G[:, len(kept)] = (S[:, i] - G @ G[i]) / np.sqrt(left)
@@ -131,10 +133,10 @@ def diagonal(similarity: NodeSimilarity) -> np.ndarray:
     return np.concatenate(parts).clip(0)
 
 
-def _seen(nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions of the nodes to look at, ascending: a sample that grows with the landmarks, not with the nodes."""
-    return np.sort(rng.choice(len(nodes), _n_seen(len(nodes), m), replace=False))
+def _sampled(nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of the sampled nodes, ascending. The sample grows with the landmarks, not with the nodes."""
+    return np.sort(rng.choice(len(nodes), _n_sampled(len(nodes), m), replace=False))
 
 
-def _n_seen(n: int, m: int) -> int:
+def _n_sampled(n: int, m: int) -> int:
     return min(n, max(LANDMARK_SAMPLE_LEAST_NODES, LANDMARK_SAMPLE_NODES_PER_LANDMARK * m))

@@ -1,4 +1,4 @@
-"""Nyström features φ(v) = K_mm^(-½) k_m(v): the kernel of all nodes, told from its values against m landmarks."""
+"""Nyström features φ(v) = K_mm^(-½) k_m(v): the kernel of all nodes, approximated from its values at m landmarks."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from condrank.persistence.plain import check_same
 
 @dataclass(frozen=True)
 class NystroemFeatures:
-    """Features with φ(v)ᵀφ(v') = k_m(v)ᵀ K_mm⁺ k_m(v'), which is k(v, v') wherever v or v' is a landmark.
+    """Features with φ(v)ᵀφ(v') = k_m(v)ᵀ K_mm⁺ k_m(v'), which equals k(v, v') if v or v' is a landmark.
 
     Attributes
     ----------
     kernel : NodeKernel
-        The node kernel; a constant that it adds is no part of φ.
+        The node kernel. A constant that it adds is not part of φ.
     landmarks : array or sparse array of shape (m, d), or ndarray of int of shape (m,)
-        Weighted features of the landmarks; for kernel "precomputed" their columns.
+        Weighted features of the landmarks; for kernel "precomputed", their columns.
     whitening : ndarray of shape (m, r)
         K_mm^(-½) without the eigenvalues that are rounding noise.
     """
@@ -39,7 +39,7 @@ class NystroemFeatures:
     def fit(
         cls, kernel: NodeKernel, nodes: Nodes, m: int, landmarks: str, seed: int, clip: bool = False
     ) -> NystroemFeatures:
-        """Choose m landmarks among the nodes, or (k-means) near them. O(m³) beside the choice.
+        """Choose m landmarks among the nodes, or near them (k-means). O(m³), and the cost of the choice.
 
         Parameters
         ----------
@@ -50,11 +50,11 @@ class NystroemFeatures:
         m : int
             Number of landmarks, at most n.
         landmarks : {"uniform", "kmeans", "pivoted"}
-            How they are chosen.
+            How the landmarks are chosen.
         seed : int
-            For the choice.
+            Seed of the choice.
         clip : bool
-            Drop the negative part of an indefinite kernel instead of refusing it.
+            Drop the negative part of an indefinite kernel instead of raising an error.
         """
         check_landmarks(landmarks, kernel, nodes)
         plain, rng = replace(kernel, constant=False), np.random.default_rng(seed)
@@ -71,21 +71,21 @@ class NystroemFeatures:
             check_symmetric(K, kernel)
         sigma, Q = spectrum(K)
         first = first_positive(sigma, kernel, clip)
-        # Kernel values of other nodes come in the nodes' precision: below its noise nothing can be told from them.
+        # Kernel values of other nodes have the nodes' precision. Eigenvalues below its noise have no meaning for them.
         first = max(first, int(np.searchsorted(sigma, noise_level(float(sigma[-1]), nodes.dtype), side="right")))
         return cls(kernel, points, (Q[:, first:] / np.sqrt(sigma[first:])).astype(np.float64, copy=False))
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Landmarks, of a precomputed kernel as places among the training nodes, and whitening."""
+        """Landmarks and whitening. Landmarks of a precomputed kernel are positions among the training nodes."""
         arrays.matrix("landmarks", self.landmarks)
         arrays.put("whitening", self.whitening)
         return {}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes) -> NystroemFeatures:
-        """The features of a kernel on training nodes that were stored."""
+        """The stored features of a kernel on training nodes."""
         if kernel.is_precomputed:
-            NodeSimilarity(kernel, nodes)  # refuses what is no kernel matrix
+            NodeSimilarity(kernel, nodes)  # raises if the nodes are not a kernel matrix
             landmarks: Any = held.places("landmarks", None, len(nodes))
             m = len(landmarks)
         else:
@@ -100,7 +100,7 @@ class NystroemFeatures:
         return self.whitening.shape[1]
 
     def __call__(self, X: Any) -> np.ndarray:
-        """Features (b, r) of a block of nodes, in their precision: b kernel rows and a product, O(bmd + bmr)."""
+        """Features (b, r) of a block of nodes, in the nodes' precision: kernel values and a product, O(bmd + bmr)."""
         return self.values(X) @ self.whitening.astype(X.dtype, copy=False)
 
     def values(self, X: Any) -> np.ndarray:
@@ -112,5 +112,5 @@ class NystroemFeatures:
 
 
 def _twice(points: Any, apart: bool) -> tuple[Any, Any]:
-    # scikit-learn mirrors one triangle of a callable's values on one array: two arrays show an asymmetric function.
+    # On one array scikit-learn mirrors one triangle of a callable's values. With two arrays an asymmetric kernel shows.
     return points, points.copy() if apart else None

@@ -1,4 +1,4 @@
-"""The node kernel between training nodes and any others: evaluated on features, or looked up in a given matrix."""
+"""The node kernel between training nodes and any other nodes: computed from features, or read from a given matrix."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes, same_values
 from condrank.persistence.arrays import Held
 
-LOADED = " (if the ranker was loaded from a file, subgraphs of the graph it was trained in are not known to it)"
+LOADED = " (a ranker that was loaded from a file does not know the subgraphs of its training graph)"
 
 
 class NodeSimilarity:
-    """Kernel values k(v, v') around a set of training nodes.
+    """Kernel values k(v, v') between training nodes and any other nodes.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ class NodeSimilarity:
                 )
 
     def training_kernel(self) -> np.ndarray:
-        """The kernel matrix of the training nodes, a new array; refused if it is not symmetric. O(n²d)."""
+        """The kernel matrix of the training nodes as a new array. Raises if it is not symmetric. O(n²d)."""
         if self.kernel.is_precomputed:
             K = self.nodes.kernel_with(self.nodes)
             K += int(self.kernel.constant)
         else:
             K = self._evaluate(self.nodes, self.nodes)
             if callable(self.kernel.name):
-                # scikit-learn mirrors one triangle: only the other order of arguments shows an asymmetric function.
+                # scikit-learn mirrors one triangle, so only the other order of arguments shows an asymmetric kernel.
                 K[:, :1] = self.kernel(self.nodes.rows, self.nodes.block(slice(1)).rows)
         if self.kernel.is_precomputed or callable(self.kernel.name):
             check_symmetric(K, self.kernel)
         return K
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
-        """The kernel between nodes and others; None: the training nodes."""
+        """The kernel between nodes and others; None means the training nodes."""
         nodes = self.nodes if nodes is None else nodes
         others = self.nodes if others is None else others
         if not self.kernel.is_precomputed:
@@ -66,7 +66,7 @@ class NodeSimilarity:
         return self._look_up(nodes, others) + int(self.kernel.constant)
 
     def _evaluate(self, nodes: Nodes, others: Nodes) -> np.ndarray:
-        """The kernel on features; those of a scattered subset are copied a block at a time, never all of them."""
+        """The kernel on features. Features of a scattered subset are copied one block at a time, never all at once."""
         blocks = [_copied_blocks(given) for given in (nodes, others)]
         if len(blocks[0]) == len(blocks[1]) == 1:
             return self.kernel(nodes.rows, None if nodes is others else others.rows)
@@ -83,7 +83,7 @@ class NodeSimilarity:
         return K
 
     def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
-        """Entries of a precomputed kernel: within the training graph's base, or rows against the training nodes."""
+        """Entries of a precomputed kernel: from the matrix of the training graph, or given rows against its nodes."""
         if self._shares_base(nodes) and self._shares_base(others):
             return nodes.kernel_with(others)
         if others is self.nodes:
@@ -97,24 +97,24 @@ class NodeSimilarity:
         if nodes.base is others.base and self._columns_by_id(nodes) is not None:
             return nodes.kernel_with(others)
         raise ValueError(
-            "the kernel between the given nodes is needed, but kernel='precomputed' has only their rows against the "
+            "the kernel between the given nodes is needed, but kernel='precomputed' has only their values against the "
             f"training nodes; pass subgraphs of one RelationGraph instead (graph[test]){LOADED}"
         )
 
     def _columns_by_id(self, nodes: Nodes) -> np.ndarray | None:
-        """Columns of the training nodes in another kernel matrix that names its nodes, in whatever order."""
+        """Columns of the training nodes in another kernel matrix with ids, which may be in any order."""
         names, training = nodes.base_ids, self.nodes.ids
         if names is None or training is None or nodes.base.shape[0] != nodes.base.shape[1]:
             return None
         columns = Ids(names).places(training)
         missing = columns < 0
         if missing.all():
-            return None  # names of new nodes: their rows are against the training nodes
+            return None  # only new ids: the columns are the training nodes in their order
         if missing.any():
             one = shown(training, int(np.argmax(missing)))
             raise ValueError(
-                f"the kernel has no column for {missing.sum()} of the {len(training)} training nodes, such as {one!r}: "
-                "kernel='precomputed' needs its values against all of them"
+                f"the kernel has no column for {missing.sum()} of the {len(training)} training nodes, such as {one!r}; "
+                "kernel='precomputed' needs values against all of them"
             )
         return columns
 
@@ -126,41 +126,41 @@ class NodeSimilarity:
         return same_values(nodes.base, self.nodes.base)
 
     def places(self, nodes: Nodes) -> np.ndarray:
-        """Positions of nodes among the training nodes, -1 of new ones."""
+        """Positions of nodes among the training nodes; -1 for new nodes."""
         return nodes.places_in(self.nodes) if self._shares_base(nodes) else np.full(len(nodes), -1)
 
     def is_training(self, nodes: Nodes) -> bool:
         """Whether these are the training nodes themselves, in their order."""
-        # A precomputed base given as an array means rows against the training nodes, which is the same thing.
+        # A precomputed base that is given as an array means values against the training nodes, which are the same.
         return nodes is self.nodes or (
             np.array_equal(nodes.positions, self.nodes.positions) and same_values(nodes.base, self.nodes.base)
         )
 
 
 def training_nodes_from(given: dict[str, Any], held: Held) -> Nodes:
-    """Training nodes that were stored, of coordinates that need some."""
+    """Stored training nodes, for coordinates that need them. Raises if there are none."""
     nodes = Nodes.from_state(given, held)
     if len(nodes) == 0:
-        raise ValueError(f"coordinates of {held.name} need training nodes, and there are none")
+        raise ValueError(f"coordinates of {held.name} need training nodes, but there are none")
     return nodes
 
 
 def refuse_kernel_values(kernel: NodeKernel, nodes: Nodes) -> None:
-    """Refuse to take a kernel matrix for features: its columns tell of nodes that are held out."""
+    """Raise if a kernel matrix would be used as features: its columns contain information about held-out nodes."""
     if nodes.is_kernel and not kernel.is_precomputed:
         raise ValueError(
-            f"the nodes of this graph have kernel values, not features that kernel={kernel.label!r} could be made of: "
+            f"the nodes of this graph are a kernel matrix, not features for kernel={kernel.label!r}: "
             "use kernel='precomputed'"
         )
 
 
 def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
-    """Refuse a kernel matrix that is not square, finite and symmetric up to rounding."""
+    """Raise if a kernel matrix is not square, finite and symmetric up to rounding."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"the {kernel.label} kernel must give a square matrix on the training nodes, got {K.shape}")
     scale = float(np.abs(K).max(initial=0.0))
     if not np.isfinite(scale):
-        raise ValueError(f"the {kernel.label} kernel gave values that are NaN or infinite")
+        raise ValueError(f"the {kernel.label} kernel has values that are NaN or infinite")
     worst = float(np.abs(K - K.T).max(initial=0.0))
     if worst > 100 * np.finfo(K.dtype).eps * scale:
         raise ValueError(
@@ -170,7 +170,7 @@ def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
 
 
 def _copied_blocks(nodes: Nodes) -> list[slice]:
-    """Blocks of nodes whose features may be copied at a time; one where no copy is needed or it would be small."""
+    """Blocks of nodes whose features are copied at a time; a single block if the copy is small or not needed."""
     if nodes.is_view or sparse.issparse(nodes.base):
         return [slice(0, len(nodes))]
     return list(row_blocks(len(nodes), nodes.base.shape[1], budget=COPIED_FEATURES_ENTRIES)) or [slice(0, 0)]

@@ -1,4 +1,4 @@
-"""How fast the eigenvalues of a kernel decay, told from a sample of the nodes, and how many of them are worth it."""
+"""The eigenvalues of a kernel, estimated from a sample of the nodes, and how many of them a model needs."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
 
-# Where more than this share of a sample's eigenvalues is wanted, the sample does not show where they end.
+# If more than this share of a sample's eigenvalues is needed, the sample is too small to show how many are.
 UNRESOLVED = 0.9
 
 
 class KernelSample:
-    """The kernel of a sample of the nodes: what a plan knows of the kernel's eigenvalues. O(m³) for m ≤ 300 nodes.
+    """The kernel on a sample of the nodes, from which a plan estimates its eigenvalues. O(m³) for m ≤ 300 nodes.
 
     Parameters
     ----------
     kernel : NodeKernel
         The node kernel.
     nodes : Nodes of length n
-        Nodes to draw from; the sample is the same each time.
+        Nodes to draw from. The same nodes always give the same sample.
 
     Attributes
     ----------
     eigenvalues : ndarray of shape (m,)
-        Of the kernel matrix of the sample, descending, negative ones as zero.
+        Eigenvalues of the kernel matrix of the sample, descending. Negative ones are set to zero.
     """
 
     def __init__(self, kernel: NodeKernel, nodes: Nodes):
@@ -43,10 +43,11 @@ class KernelSample:
         self._mean_diagonal = float(np.trace(K)) / m
 
     def spectrum(self) -> np.ndarray:
-        """Eigenvalues (n,), descending, that the kernel matrix of all nodes has, approximately.
+        """Approximate eigenvalues (n,) of the kernel matrix of all nodes, descending.
 
-        The i-th of a sample of m is about m μ_i + Σ_{j>i} μ_j: it grows with the sample except for each node's own
-        part, the mass of all eigenvalues that follow. Solved for μ, this gives the eigenvalues at any size.
+        The i-th eigenvalue of a sample of m nodes is about m μ_i + Σ_{j>i} μ_j. The first term grows with the sample;
+        the second, the sum of all later μ, is each node's own part. Solved for μ, this gives the eigenvalues for any
+        number of nodes.
         """
         n, m = self.n, len(self.eigenvalues)
         if m == n:
@@ -60,28 +61,28 @@ class KernelSample:
         return np.sort(grown)[::-1]
 
     def rank(self, n: int, dtype: np.dtype) -> int:
-        """How many eigenvalues of n such nodes are above the rounding noise of a floating type, approximately."""
+        """Approximate number of eigenvalues of n such nodes above the rounding noise of a floating type."""
         counts = [
             int(np.count_nonzero(sigma > noise_level(float(sigma[0]), dtype)))
             for sigma in (self._of_half, self.eigenvalues)
         ]
-        # Each doubling of the nodes adds less than the one before.
+        # Each doubling of the nodes adds fewer eigenvalues than the doubling before.
         power = np.log2(max(counts[1], 1) / max(counts[0], 1))
         return min(n, round(counts[1] * (n / len(self.eigenvalues)) ** power))
 
     def largest(self, n: int) -> float:
-        """The largest eigenvalue of n such nodes, approximately."""
+        """Approximate largest eigenvalue of n such nodes."""
         return float(self.eigenvalues[0]) * n / len(self.eigenvalues)
 
 
 def components_for_share(sigma: np.ndarray, share: float) -> int:
-    """The fewest of the descending eigenvalues that sum to a share of all, up to rounding."""
+    """How many of the descending eigenvalues are needed to sum to a share of all, up to rounding."""
     total = np.cumsum(sigma)
     return min(int(np.searchsorted(total, share * total[-1] * (1 - 1e-12))) + 1, len(sigma))
 
 
 def components_for_alpha(sigma: np.ndarray, alpha: float) -> int:
-    """How many of the descending eigenvalues λ lets be seen: those with σ₁σ_i ≥ λ, at least one."""
+    """How many of the descending eigenvalues matter at λ: those with σ₁σ_i ≥ λ, at least one."""
     return max(1, int(np.searchsorted(-sigma, -alpha / float(sigma[0]), side="right")))
 
 
@@ -111,28 +112,28 @@ def suggest_components(
 ) -> int:
     """How many components a kernel needs, from the eigenvalues of a sample of the nodes. O(sample³).
 
-    With λ, as many as it lets the solution see; without, as many as keep a share of the kernel's trace, which is fewer
-    than a small λ needs.
+    With λ, as many as matter at this λ. Without, as many as keep a share of the kernel's trace, which is fewer than a
+    small λ needs.
 
     Parameters
     ----------
     X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
-        Nodes (of a graph its conditioning nodes); a kernel matrix for ``kernel="precomputed"``.
+        Nodes (for a graph, its conditioning nodes); a kernel matrix for ``kernel="precomputed"``.
     kernel, gamma, degree, coef0, kernel_params
         As for `ConditionalRanker`.
     share : float
-        Share of the trace to keep, within 0..1, where no ``alpha`` is given.
+        Share of the trace to keep, within 0..1, if no ``alpha`` is given.
     alpha : float, optional
-        λ: on a complete graph it halves what a pair of coordinates with σσ' = λ contributes, so that those whose
-        eigenvalue times the largest is below λ hardly count.
+        λ. On a complete graph it halves the contribution of a pair of coordinates with σσ' = λ. So coordinates whose
+        eigenvalue times the largest is below λ contribute little.
     sample : int
-        Most nodes to look at. A sample of half the nodes was found to tell some 20 % too few; where it does not show
-        an end of the eigenvalues, the number of nodes comes back.
+        Most nodes to look at. In a test, a sample of half the nodes gave about 20 % too few components. If the sample
+        is too small to show how many are needed, the number of nodes is returned.
 
     Returns
     -------
     int
-        For ``ConditionalRanker(n_components=...)``, with Nyström's approximation.
+        Number of components for ``ConditionalRanker(n_components=...)``, with ``approximation="nystroem"``.
 
     Examples
     --------

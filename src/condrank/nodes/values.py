@@ -1,4 +1,4 @@
-"""Coordinates that are the kernel values themselves, z(v) = k_v: what a dual solution A is bilinear in."""
+"""Coordinates that are the kernel values themselves, z(v) = k_v. A dual solution A is bilinear in them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from condrank.persistence.arrays import Arrays, Held
 class KernelValues(NodeSimilarity):
     """Coordinates z(v) = k_v, kernel values against the n training nodes, so that h(v, v') = k_vᵀ A k_v'.
 
-    Spared its eigendecomposition: O(n²d). A kernel that may be indefinite is checked by a Cholesky factorisation,
-    O(n³/3), and refused as `ExactKernel` refuses it.
+    No eigendecomposition is needed: O(n²d). A kernel that may be indefinite is checked by a Cholesky factorisation,
+    O(n³/3). It is refused if `ExactKernel` would refuse it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class KernelValues(NodeSimilarity):
             self._check_positive()
 
     def _check_positive(self) -> None:
-        """Refuse what `ExactKernel` refuses; its eigenvalues are computed only where they are needed to say so."""
+        """Raise if `ExactKernel` would. Eigenvalues are computed only for the error message."""
         K = self.K.copy()
         np.einsum("ii->i", K)[:] += SLIGHTLY_INDEFINITE * float(np.abs(K).sum(axis=1).max())
         try:
@@ -46,12 +46,12 @@ class KernelValues(NodeSimilarity):
             first_positive(spectrum(self.K.copy())[0], self.kernel, clip=False)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Only the nodes are stored: the kernel matrix follows from them."""
+        """The nodes. The kernel matrix follows from them and is not stored."""
         return {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel) -> KernelValues:
-        """Kernel values of the nodes that were stored, computed again. O(n²d)."""
+        """Kernel values of the stored nodes, computed again. O(n²d)."""
         return cls(kernel, training_nodes_from(given, held))
 
     def training(self) -> np.ndarray:
@@ -63,7 +63,7 @@ class KernelValues(NodeSimilarity):
         return np.eye(self.n_nodes, dtype=self.K.dtype)
 
     def constant(self) -> np.ndarray:
-        """Kernel values of a node with no similarity to any other but the 1 that was added."""
+        """Kernel values of a node whose kernel values are only the 1 that is added to all."""
         return np.ones(self.n_nodes, dtype=self.K.dtype)
 
     def transform(self, nodes: Nodes) -> np.ndarray:
