@@ -17,7 +17,7 @@ def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
 
 def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: float = -np.inf) -> float:
     """The value as a float; raise if it is not a finite number within the bounds."""
-    real = isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    real = isinstance(value, Real) and not isinstance(value, bool) and _is_finite(value)
     if not real or float(value) <= above or float(value) < at_least:
         bound = (
             f" greater than {above:g}"
@@ -26,8 +26,25 @@ def check_number(name: str, value: Any, *, above: float = -np.inf, at_least: flo
             if at_least > -np.inf
             else ""
         )
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
+        raise ValueError(f"{name} must be a finite number{bound}, got {_short(value)}")
     return float(value)
+
+
+def _is_finite(value: Real) -> bool:
+    """Whether a number is finite as a float; a whole number or a fraction can be too large for one."""
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def _short(value: Any) -> str:
+    """The value for a message, without the hundreds of digits of a very large whole number."""
+    try:
+        shown = repr(value)
+    except ValueError:  # from Python, for whole numbers of more than 4,300 digits
+        return "a number of thousands of digits"
+    return shown if len(shown) <= 100 else f"{shown[:20]}… ({len(shown)} characters)"
 
 
 def check_numbers(name: str, values: Any, *, above: float = -np.inf) -> list[float]:

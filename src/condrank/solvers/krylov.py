@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, bicgstab, cg
@@ -13,6 +14,8 @@ from condrank.solvers.system import Watch
 Operator = Callable[[np.ndarray], np.ndarray]
 
 METHODS = {"cg": cg, "bicgstab": bicgstab}
+# CG computes squared norms. Up to this power of two, for each item size, they neither overflow nor underflow.
+PLAIN_EXPONENT = {4: 16, 8: 128}
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,16 @@ def krylov(
         Largest number of iterations.
     watch : callable, optional
         Called with the number of the iteration and the iterate; True stops.
+
+    Notes
+    -----
+    The iteration runs at a scale at which squares of very small or large numbers are representable. So a right-hand
+    side times a power of two gives exactly the solution times that power. One that is not finite raises a ValueError.
     """
+    exponent = scale_exponent(rhs, always=method == "bicgstab")
+    if exponent:
+        options = {"method": method, "precondition": precondition, "tol": tol, "max_iter": max_iter}
+        return at_scale(krylov, exponent, rhs, start, watch, apply=apply, **options)
     shape, size = rhs.shape, rhs.size
     count, seen = 0, None if start is None else start.ravel()
 
@@ -98,3 +110,45 @@ def krylov(
     except _Stopped as stopped:
         return Iterated(stopped.x.reshape(shape), count, False)
     return Iterated(x.reshape(shape), count, info == 0)
+
+
+def scale_exponent(rhs: np.ndarray, *, always: bool = False) -> int:
+    """The power of two to divide a right-hand side by before an iteration; 0 if its squares are representable as it is.
+
+    ``always`` also scales moderate numbers: SciPy's BiCGSTAB compares its products with an absolute bound. O(rhs.size)
+    time, without a copy.
+    """
+    largest = max(float(rhs.max(initial=0.0)), -float(rhs.min(initial=0.0)))
+    if not np.isfinite(largest):
+        raise ValueError(
+            f"the labels, summed over the kernel values of the nodes, overflow in {rhs.dtype}; scale the labels or "
+            "the features (or the kernel) down"
+        )
+    exponent = int(np.frexp(largest)[1]) if largest else 0
+    return exponent if always or abs(exponent) > PLAIN_EXPONENT[rhs.dtype.itemsize] else 0
+
+
+def at_scale(
+    solve: Callable[..., Iterated],
+    exponent: int,
+    rhs: np.ndarray,
+    start: np.ndarray | None,
+    watch: Watch | None,
+    **options: Any,
+) -> Iterated:
+    """The result of ``solve`` for rhs / 2^exponent, times 2^exponent. Start and iterates are scaled with it.
+
+    Products with powers of two are exact. The result is inf where it is not representable.
+    """
+
+    def grown(x: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore", under="ignore"):
+            return np.ldexp(x, exponent)
+
+    found = solve(
+        rhs=np.ldexp(rhs, -exponent),
+        start=None if start is None else np.ldexp(start, -exponent),
+        watch=None if watch is None else lambda number, x: watch(number, grown(x)),
+        **options,
+    )
+    return replace(found, x=grown(found.x))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.base.measured import LOST_ROUND_RESIDUAL_SHARE, ROUND_MOST_ITERATIONS, ROUND_RELATIVE_RESIDUAL
-from condrank.solvers.krylov import Iterated, Operator, krylov
+from condrank.solvers.krylov import Iterated, Operator, at_scale, krylov, scale_exponent
 from condrank.solvers.system import Watch
 
 
@@ -28,10 +28,15 @@ def refined(
     """Solve apply(x) = rhs with ``rough``, the same operator in single precision.
 
     The other parameters are those of `krylov`. If ``rough`` is None or not accurate enough, ``apply`` is used alone.
+    Very small and very large right-hand sides are scaled as in `krylov`.
     """
     if rough is None:
         options = {"precondition": precondition, "start": start, "tol": tol, "max_iter": max_iter, "watch": watch}
         return krylov(apply, rhs, **options)
+    exponent = scale_exponent(rhs)
+    if exponent:
+        options = {"rough": rough, "precondition": precondition, "tol": tol, "max_iter": max_iter}
+        return at_scale(refined, exponent, rhs, start, watch, apply=apply, **options)
     x = np.zeros_like(rhs) if start is None else start.copy()
     residual = rhs if start is None else rhs - apply(x)
     goal, size, count, stopped = tol * float(np.linalg.norm(rhs)), float(np.linalg.norm(residual)), 0, False
