@@ -178,7 +178,7 @@ def test_ranking_is_that_of_the_library(more):
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [row["object"] for row in rows] == names
     assert [row["rank"] for row in rows] == [str(place + 1) for place in range(len(names))]
-    chances = loaded.ranker_.predict_proba(loaded._queries.nodes.rows[[3]])[0]
+    chances = loaded.ranker_.predict_proba(loaded.queries_.nodes.rows[[3]])[0]
     want = [chances[NAMES.index(one)] for one in names]
     np.testing.assert_allclose([float(row["probability"]) for row in rows], want, rtol=1e-9)
 

@@ -113,5 +113,5 @@ def _named_kernel():
 
 def test_rows_of_kernel_values_of_another_width_are_refused():
     ranker = TableRanker(ConditionalRanker(kernel="precomputed")).fit(None, PAIRS, kernel=_named_kernel())
-    with pytest.raises(ValueError, match=r"rows of 3 kernel values, one against each training node.*got 2 columns"):
+    with pytest.raises(ValueError, match=r"rows of 3 kernel values, one for each training node.*got 2 columns"):
         ranker.rank(SMALL_KERNEL[:1, :2])

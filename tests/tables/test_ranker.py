@@ -220,8 +220,8 @@ def test_other_encoders_take_plain_features_and_texts():
     [
         (lambda: TableRanker(encoder=3).fit(PLAYERS, GAMES), "encoder must be a transformer .*got 3"),
         (lambda: TableRanker(object_encoder=PCA).fit(PLAYERS, GAMES), r"object_encoder .* class PCA: write PCA\(\)"),
-        (lambda: ranker_of_games().rank("ann", objects=[]), "objects must be at least one"),
-        (lambda: ranker_of_games().rank("ann", objects=set()), "objects must be at least one"),
+        (lambda: ranker_of_games().rank("ann", objects=[]), "objects must not be empty"),
+        (lambda: ranker_of_games().rank("ann", objects=set()), "objects must not be empty"),
         (lambda: TableRanker().strengths("ann"), "not fitted"),
     ],
 )

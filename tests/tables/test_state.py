@@ -136,3 +136,25 @@ def test_ids_of_several_types_survive_a_file(tmp_path, ids):
     assert found.ids.dtype == expected.ids.dtype
     assert found.query_ids[0] == ids[3]
     np.testing.assert_array_equal(loaded.rank([str(ids[3])]).ids, expected.ids)
+
+
+@pytest.mark.parametrize("rank_by", ["outgoing", "incoming"])
+def test_a_ranker_is_made_of_its_parts(rank_by):
+    objects = {"id": ["a", "b", "c"], "size": [1.0, 2.0, 4.0]}
+    edges = {
+        "source": np.repeat(NODES["id"], 3),
+        "target": np.tile(objects["id"], N),
+        "value": np.random.default_rng(0).normal(size=3 * N),
+    }
+    fitted = TableRanker(ConditionalRanker(rank_by=rank_by)).fit(NODES, edges, objects=objects)
+    assert [len(side.nodes) for side in fitted.domains_] == [N, 3]
+    first = fitted.queries_ if rank_by == "outgoing" else fitted.objects_
+    assert fitted.domains_[0] is first
+    made = TableRanker.from_known(fitted.ranker_, fitted.queries_, fitted.objects_)
+    assert made.encoder_ is fitted.encoder_
+    assert made.object_encoder_ is fitted.object_encoder_
+    query = [fitted.query_ids_[0]]
+    np.testing.assert_array_equal(made.rank(query).scores, fitted.rank(query).scores)
+    assert made.score(NODES, edges, objects=objects) == fitted.score(NODES, edges, objects=objects)
+    one_domain = TableRanker(RANKER).fit(NODES, EDGES)
+    assert one_domain.queries_ is one_domain.objects_

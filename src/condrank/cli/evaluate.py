@@ -164,9 +164,7 @@ def _all_known(ranker: TableRanker, graph: RelationGraph) -> bool:
 
     edges = listed(graph)
     sides = ((graph.nodes, edges.sources), (graph.objects, edges.indices))
-    known = (ranker._queries, ranker._objects)
-    known = known if ranker.ranker_.rank_by == "outgoing" else known[::-1]
-    for (nodes, used), trained in zip(sides, known, strict=True):
+    for (nodes, used), trained in zip(sides, ranker.domains_, strict=True):
         if nodes.ids is None or trained.nodes.ids is None or (trained.names.places(nodes.ids[used]) < 0).any():
             return False
     return True

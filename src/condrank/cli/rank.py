@@ -62,7 +62,7 @@ def rank(
         find_known(list(left_out), ranker.object_ids_, "--exclude")
     given: Any = objects
     if objects is not None:
-        given = ranker._objects.columns(objects, "objects")
+        given = ranker.objects_.columns(objects, "objects")
     asked: list[Any] = []
     if query:
         find_known(query, ranker.query_ids_, "--query")

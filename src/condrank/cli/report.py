@@ -113,9 +113,7 @@ def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tab
     known: dict[str, str] = {} if classes is None else {classes: "categorical"}
     names: dict[str, None] = {}
     ids: dict[str, Any] = {"id": tables.id, "object_id": tables.object_id}
-    sides = (ranker._queries, ranker._objects)
-    sides = sides if ranker.ranker_.rank_by == "outgoing" else sides[::-1]
-    for argument, path, side in zip(ids, (tables.nodes, tables.objects), sides, strict=True):
+    for argument, path, side in zip(ids, (tables.nodes, tables.objects), ranker.domains_, strict=True):
         if path in (None, "-") or side.encoder is None:
             continue  # standard input can be read only once
         columns = read_table(path, argument).names

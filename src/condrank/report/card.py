@@ -28,7 +28,7 @@ def known_share(ranker: TableRanker, graph: RelationGraph) -> float | None:
     if getattr(ranker, "graph_", None) is graph:
         return 1.0
     first = graph.objects if ranks_incoming(ranker.ranker_) else graph.nodes
-    if first.ids is None or ranker._queries.nodes.ids is None:
+    if first.ids is None or ranker.queries_.nodes.ids is None:
         return None
     trained = set(ranker.query_ids_.tolist())
     return float(np.mean([one in trained for one in query_names(ranker.ranker_, graph).tolist()]))
@@ -121,7 +121,7 @@ def _short(value: Any) -> str:
 
 def _sizes(ranker: TableRanker) -> str:
     queries, objects = len(ranker.query_ids_), len(ranker.object_ids_)
-    if ranker._queries is ranker._objects:
+    if ranker.queries_ is ranker.objects_:
         return f"{queries:,}"
     return f"{queries:,} conditioning nodes, {objects:,} objects"
 

@@ -81,8 +81,8 @@ def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
     if getattr(ranker.ranker_, "kernel", None) != "precomputed" or hasattr(ranker, "graph_"):
         return encoded
     first, second = (graph.objects, graph.nodes) if ranks_incoming(ranker.ranker_) else (graph.nodes, graph.objects)
-    queries = _known(ranker._queries, first, "nodes")
-    objects = _known(ranker._objects, second, "objects") if graph.is_two_domain else queries
+    queries = _known(ranker.queries_, first, "nodes")
+    objects = _known(ranker.objects_, second, "objects") if graph.is_two_domain else queries
     sides = (objects, queries) if ranks_incoming(ranker.ranker_) else (queries, objects)
     return encoded.part(*sides, encoded.relation)
 

@@ -49,12 +49,12 @@ class ServedModel:
 
     def __init__(self, ranker: TableRanker, kind: str = "exact", file_fingerprint: str = ""):
         self.ranker, self.file_fingerprint = ranker, file_fingerprint
-        self.sides: dict[str, KnownNodes] = {"queries": ranker._queries, "objects": ranker._objects}
-        self.is_one_domain = ranker._queries is ranker._objects
+        self.sides: dict[str, KnownNodes] = {"queries": ranker.queries_, "objects": ranker.objects_}
+        self.is_one_domain = ranker.queries_ is ranker.objects_
         nodes, _ = ranker._read_objects(None)
         # The index knows objects by position, so ids can be of any type.
         self.index = ranker.ranker_.index(
-            None if nodes is None else nodes.rows, np.arange(len(ranker._objects.nodes)), kind=kind
+            None if nodes is None else nodes.rows, np.arange(len(ranker.objects_.nodes)), kind=kind
         )
         self._ids = {role: _as_json(side.names.ids) for role, side in self.sides.items()}
         self._sorted = {role: _searchable(self._ids[role]) for role in self.sides}

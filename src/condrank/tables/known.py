@@ -17,6 +17,7 @@ from condrank.frames.columns import Columns, read_table
 from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
 from condrank.frames.packing import pack_table, unpack_table
 from condrank.frames.table import Table, as_columns
+from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
@@ -27,20 +28,20 @@ FAR = 3.0
 
 
 class KnownNodes:
-    """Training nodes of one domain: encoded, with their ids and, to be shown, their columns.
+    """Training nodes of one domain: encoded, with their ids and, for display, their columns.
 
     Parameters
     ----------
     nodes : Nodes
         Encoded; or the kernel matrix.
     encoder : TableEncoder or None
-        What encoded them; None: features or a kernel that were given as such.
+        Their fitted encoder; None if features or a kernel were given.
     table : Table or None
         Their columns.
     id_name : str or None
         Name of the column of ids.
     is_kernel : bool
-        The nodes are a kernel matrix.
+        Whether the nodes are a kernel matrix.
     """
 
     def __init__(self, nodes: Nodes, encoder: Any, table: Table | None, id_name: str | None, is_kernel: bool):
@@ -48,9 +49,9 @@ class KnownNodes:
         self.id_name, self.is_kernel = id_name, is_kernel
 
     def to_state(self, arrays: Arrays, n_trained: int, columns: bool) -> dict[str, Any]:
-        """Encoder, columns where they are asked for, and the nodes where the model was trained on fewer of them.
+        """Encoder, columns if asked for, and the nodes if the model was trained on fewer of them.
 
-        Early stopping holds some nodes out of training, which are known by id all the same.
+        Early stopping holds some nodes out of training; they are known by id too.
         """
         given: dict[str, Any] = {"id_name": self.id_name, "encoder": None, "columns": None, "nodes": None}
         if self.encoder is not None:
@@ -68,7 +69,7 @@ class KnownNodes:
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, trained: Nodes, is_kernel: bool) -> KnownNodes:
-        """What was stored beside the nodes that the model was trained on."""
+        """Known nodes from stored values and arrays, and from the nodes that the model was trained on."""
         id_name, encoder, table, nodes = given["id_name"], None, None, trained
         if id_name is not None and not isinstance(id_name, str):
             raise ValueError(f"the name of the column of ids must be a string, got {id_name!r}")
@@ -87,11 +88,11 @@ class KnownNodes:
 
     @cached_property
     def names(self) -> Ids:
-        """Ids of the nodes; positions where they have none."""
+        """Ids of the nodes; their positions if they have no ids."""
         return Ids(np.arange(len(self.nodes)) if self.nodes.ids is None else self.nodes.ids)
 
     def row(self, one: Any) -> dict[str, Any]:
-        """The columns of one node; none where they are not kept."""
+        """The columns of one node; empty if they were not kept."""
         (position,) = self.find([one], "node")
         return {} if self.table is None else self.table.row(int(position))
 
@@ -100,29 +101,29 @@ class KnownNodes:
         return self.names.find(given, lambda row: f"{what}, position {row}")
 
     def read(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:
-        """Nodes to be scored and their ids: known ones by id, new ones by their columns."""
+        """Nodes to score and their ids: known nodes by id, new ones by their columns."""
         if _is_table(given):
             return self._new(given, what)
         if (isinstance(given, np.ndarray) and given.ndim == 2) or sparse.issparse(given):
             return self._features(given, what), None
         positions = self.find(listed_ids(given), what)
         if what == "objects" and len(positions) == 0:
-            raise ValueError("objects must be at least one: leave them out to rank all objects of training")
+            raise ValueError("objects must not be empty: leave it out to rank all objects of training")
         return self.nodes.take(positions), self.names.ids[positions]
 
     def _features(self, X: Any, what: str) -> Nodes:
-        """Nodes of an array: the columns of the table where it is all numbers, features, or kernel values."""
+        """Nodes from an array: columns of a table that is all numbers, or features, or kernel values."""
         if self.encoder is not None:
             X = self.encoder.transform(check_features(X, what))
         if self.is_kernel and X.shape[1] != len(self.nodes):
             raise ValueError(
-                f"{what} must be rows of {len(self.nodes)} kernel values, one against each training node in their "
-                f"order, got {X.shape[1]} columns"
+                f"{what} must be rows of {len(self.nodes)} kernel values, one for each training node in their order, "
+                f"got {X.shape[1]} columns"
             )
         return Nodes(check_features(X, what))
 
     def columns(self, given: Any, what: str) -> Columns:
-        """Columns of new nodes; those of a kernel file may have their ids below a blank corner."""
+        """Columns of new nodes; in a kernel file their ids may be below a blank corner."""
         if self.is_kernel and isinstance(given, PathLike):
             return read_table(given, what, corner="id")
         return as_columns(given, what)
@@ -151,7 +152,7 @@ class KnownNodes:
 
     @cached_property
     def _reach(self) -> tuple[list[str], list[int], np.ndarray, np.ndarray]:
-        """Columns of standardised numbers, their features, and the smallest and largest of training."""
+        """Columns of standardised numbers, their features, and the smallest and largest values of training."""
         if not isinstance(self.encoder, TableEncoder) or not self.encoder.standardise or not len(self.nodes):
             return [], [], np.empty(0), np.empty(0)
         names = self.encoder.get_feature_names_out().tolist()
@@ -173,6 +174,30 @@ class KnownNodes:
                 "all training nodes; what was learned may not apply to it",
                 UserWarning,
             )
+
+
+def know(
+    graph: RelationGraph, encoded: RelationGraph, encoders: tuple[Any, Any], kernels: tuple[Nodes, Nodes] | None
+) -> tuple[KnownNodes, KnownNodes]:
+    """The nodes and the objects of a training graph, which can then be ranked by id.
+
+    Parameters
+    ----------
+    graph, encoded : RelationGraph
+        The graph as it was given, and with its nodes encoded.
+    encoders : pair of TableEncoder or None
+        Of the nodes and of the objects.
+    kernels : pair of Nodes, optional
+        The kernel matrices that the model has, if the nodes are kernels: early stopping may hold some nodes out.
+    """
+    raw = (graph.nodes, graph.objects)
+    nodes = (encoded.nodes, encoded.objects) if kernels is None else kernels
+    known = []
+    for side in range(2 if graph.is_two_domain else 1):
+        table = raw[side].rows if isinstance(raw[side].base, Table) else None
+        id_name = None if table is None else table.id_name
+        known.append(KnownNodes(nodes[side], encoders[side], table, id_name, kernels is not None))
+    return known[0], known[-1]
 
 
 def _is_table(given: Any) -> bool:

@@ -21,34 +21,36 @@ from condrank.rankers.conditional import ConditionalRanker, strengths_of
 from condrank.rankers.ranking import Ranking, rank_objects, without_self
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
-from condrank.tables.known import KnownNodes
+from condrank.tables.known import KnownNodes, know
 
 
 class TableRanker(BaseEstimator):
-    """A ranker of tables: learn from a table of nodes and one of edges, rank by id or by the columns of new nodes.
+    """A ranker of tables: it learns from a table of nodes and one of edges, and ranks by id or by columns of new nodes.
 
     Parameters
     ----------
     ranker : ConditionalRanker, ConditionalRankerCV or a baseline, optional
-        What ranks the encoded nodes; by default ``ConditionalRanker()``, of games and other reciprocal relations
+        Ranks the encoded nodes. By default ``ConditionalRanker()``; for games and other reciprocal relations
         ``ConditionalRanker("reciprocal", constant=True)``.
     encoder : TableEncoder, "passthrough" or another transformer, optional
-        What makes features of the nodes' columns, fitted on the training nodes; by default ``TableEncoder()``, which
-        standardises numbers. "passthrough": numbers as they are. Graphs of plain features or texts are encoded where
+        Makes features of the nodes' columns; it is fitted on the training nodes. By default ``TableEncoder()``, which
+        standardises numbers. "passthrough": numbers as they are. Graphs of plain features or texts are encoded only if
         an encoder is given, kernels never.
     object_encoder : optional
-        For the objects of a second domain; by default another one like ``encoder``.
+        The same for the objects of a second domain; by default a copy of ``encoder``.
 
     Attributes
     ----------
     ranker_ : estimator
-        The fitted ranker, of encoded nodes.
+        The fitted ranker; it takes encoded nodes.
     encoder_, object_encoder_ : TableEncoder or None
-        Fitted encoders of ``nodes`` and ``objects``; None where there was nothing to encode.
+        Fitted encoders of ``nodes`` and ``objects``; None if there was nothing to encode.
+    queries_, objects_ : KnownNodes
+        The conditioning nodes and the objects of training: encoded nodes, ids, columns and encoder.
     query_ids_, object_ids_ : ndarray
-        Ids of the conditioning nodes and of the objects of training.
+        Their ids.
     graph_ : RelationGraph
-        What was learned from; a loaded ranker has none.
+        The training graph; a loaded ranker has none.
 
     Examples
     --------
@@ -64,9 +66,8 @@ class TableRanker(BaseEstimator):
 
     ranker_: Any
     graph_: RelationGraph
-    _transformer: NodeTransformer | None
-    _queries: KnownNodes
-    _objects: KnownNodes
+    queries_: KnownNodes
+    objects_: KnownNodes
 
     def __init__(self, ranker: Any = None, encoder: Any = None, object_encoder: Any = None):
         self.ranker = ranker
@@ -74,27 +75,27 @@ class TableRanker(BaseEstimator):
         self.object_encoder = object_encoder
 
     def fit(self, nodes: Any, edges: Any = None, **options: Any) -> TableRanker:
-        """Learn from tables, or from a graph.
+        """Learn from tables, or from a graph. The nodes are encoded once.
 
         Parameters
         ----------
         nodes : path-like, frame or RelationGraph
-            The table of nodes; or a graph, of `condrank.tables.read_graph` or any other.
+            The table of nodes; or a graph, from `condrank.tables.read_graph` or any other.
         edges : path-like or frame
-            The table of edges, where ``nodes`` is no graph.
+            The table of edges, unless ``nodes`` is a graph.
         **options
-            Names of columns and the rest, as for `RelationGraph.from_frame`.
+            Names of columns and other options, as for `RelationGraph.from_frame`.
         """
         self._check_kernel(options)
         graph = as_graph_of_tables("TableRanker.fit", nodes, edges, options)
         ranker: Any = clone(self._ranker(graph))
         transformer = self._make_transformer(graph)
-        encoded = graph
+        encoded, encoders = graph, (None, None)
         if transformer is not None:
             encoded = transformer.fit(graph).transform(graph)
-        self.ranker_ = ranker.fit(encoded)
-        self.graph_, self._transformer = graph, transformer
-        self._know(graph, encoded)
+            encoders = transformer.transformer_, transformer.object_transformer_
+        self.ranker_, self.graph_ = ranker.fit(encoded), graph
+        self.queries_, self.objects_ = self._in_order(*know(graph, encoded, encoders, self._kernels()))
         return self
 
     def rank(self, queries: Any, objects: Any = None, top: int = 10, *, exclude_self: bool = True) -> Ranking:
@@ -104,21 +105,21 @@ class TableRanker(BaseEstimator):
         ----------
         queries : sequence of ids, or table
             Known nodes by id (a string is one id); or new ones as a frame, a `Path` to a file, a dict of columns or a
-            list of dicts, with the columns of training and perhaps their ids. With ``kernel="precomputed"`` new ones
+            list of dicts, with the columns of training and perhaps their ids. With ``kernel="precomputed"`` new nodes
             are rows of kernel values against the training nodes.
         objects : sequence of ids, or table, optional
-            Objects to rank, in the same ways; by default those of training.
+            Objects to rank, given in the same ways; by default those of training.
         top : int
-            How many; cut to the number of objects.
+            Length of a ranking; at most the number of objects.
         exclude_self : bool
-            Leave a node out of its own ranking. Every row is then cut to the number of objects but one.
+            Leave a node out of its own ranking. A ranking then has at most one object fewer than there are.
         """
         top = check_count("top", top)
         check_is_fitted(self, "ranker_")
-        first, query_ids = self._queries.read(queries, "queries")
+        first, query_ids = self.queries_.read(queries, "queries")
         second, names = self._read_objects(objects)
         itself = np.full(len(first), -1)
-        if exclude_self and query_ids is not None and self._queries is self._objects:
+        if exclude_self and query_ids is not None and self.queries_ is self.objects_:
             itself = names.places(query_ids)
         excludes = bool((itself >= 0).any())
         ranked = rank_objects(fitted_of(self.ranker_).model, first, second, top + excludes, Nodes(names.ids[:, None]))
@@ -132,7 +133,7 @@ class TableRanker(BaseEstimator):
         check_is_fitted(self, "ranker_")
         if isinstance(queries, RelationGraph):
             return self.ranker_.predict(self.encode(queries), objects)
-        first, _ = self._queries.read(queries, "queries")
+        first, _ = self.queries_.read(queries, "queries")
         second, names = self._read_objects(objects)
         blocks = [scores for _, scores in fitted_of(self.ranker_).model.blocks(first, second)]
         return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
@@ -141,21 +142,21 @@ class TableRanker(BaseEstimator):
     def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only."""
         check_is_fitted(self, "ranker_")
-        first, _ = self._queries.read(queries, "queries")
+        first, _ = self.queries_.read(queries, "queries")
         return fitted_of(self.ranker_).model.probabilities(first, self._read_objects(objects)[0])
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
-        """Scores of aligned pairs, of ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
+        """Scores of aligned pairs, ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
         check_is_fitted(self, "ranker_")
-        pairs = self._queries.read(queries, "queries")[0], self._objects.read(objects, "objects")[0]
+        pairs = self.queries_.read(queries, "queries")[0], self.objects_.read(objects, "objects")[0]
         return score_pairs(self.ranker_, *pairs)
 
     def strengths(self, nodes: Any) -> np.ndarray:
-        """Strength of nodes, given as for `rank`; of a reciprocal relation learned with ``constant=True``."""
+        """Strength of nodes, given as for `rank`; needs a reciprocal relation learned with ``constant=True``."""
         check_is_fitted(self, "ranker_")
         if not hasattr(self.ranker_, "strengths"):
             raise ValueError(f"strengths needs a ConditionalRanker, got {type(self.ranker_).__name__}")
-        return strengths_of(self.ranker_, self._queries.read(nodes, "nodes")[0])
+        return strengths_of(self.ranker_, self.queries_.read(nodes, "nodes")[0])
 
     def score(self, nodes: Any, edges: Any = None, **options: Any) -> float:
         """1 - rank loss, pooled over conditioning nodes, on a graph or tables as for `fit`."""
@@ -163,7 +164,7 @@ class TableRanker(BaseEstimator):
         return self.ranker_.score(self.encode(as_graph_of_tables("TableRanker.score", nodes, edges, options)))
 
     def cross_validate(self, graph: RelationGraph | None = None, setting: int = 4, **options: Any) -> Any:
-        """`condrank.model_selection.cross_validate`, encoders fitted anew on the training nodes of each fold.
+        """`condrank.model_selection.cross_validate`, with encoders fitted on the training nodes of each fold.
 
         Parameters
         ----------
@@ -178,12 +179,15 @@ class TableRanker(BaseEstimator):
 
         if graph is None:
             if not hasattr(self, "graph_"):
-                raise ValueError("graph is missing: this ranker was loaded or not fitted, and has none of its own")
+                raise ValueError("graph is missing: this ranker was loaded, or not fitted, and has no graph of its own")
             graph = self.graph_
         return cross_validate(self, graph, setting, **options)
 
     def plan(self, nodes: Any, edges: Any = None, **options: Any) -> Plan:
-        """Which solver `fit` will take and why, with its flops and memory; the nodes are encoded for it."""
+        """Which solver `fit` will use and why, with its flops and memory; the nodes are encoded for it.
+
+        The plan of a `ConditionalRankerCV` also says how λ will be chosen.
+        """
         self._check_kernel(options)
         graph = as_graph_of_tables("TableRanker.plan", nodes, edges, options)
         ranker = self._ranker(graph)
@@ -193,41 +197,49 @@ class TableRanker(BaseEstimator):
         return ranker.plan(graph if transformer is None else transformer.fit(graph).transform(graph))
 
     def encode(self, graph: RelationGraph) -> RelationGraph:
-        """A graph with its nodes encoded as those of training were."""
+        """A graph with its nodes encoded like the training nodes."""
         check_is_fitted(self, "ranker_")
-        return graph if self._transformer is None else self._transformer.transform(graph)
+        if self.encoder_ is None:
+            return graph
+        return fitted_transformer(self.encoder_, self.object_encoder_).transform(graph)
 
     @property
     def query_ids_(self) -> np.ndarray:
         """Ids of the conditioning nodes of training."""
         check_is_fitted(self, "ranker_")
-        return self._queries.names.ids
+        return self.queries_.names.ids
 
     @property
     def object_ids_(self) -> np.ndarray:
         """Ids of the objects of training."""
         check_is_fitted(self, "ranker_")
-        return self._objects.names.ids
+        return self.objects_.names.ids
+
+    @property
+    def domains_(self) -> tuple[KnownNodes, KnownNodes]:
+        """Known nodes in the order of a graph: of ``graph.nodes`` and of ``graph.objects``."""
+        check_is_fitted(self, "ranker_")
+        return self._in_order(self.queries_, self.objects_)
 
     @property
     def encoder_(self) -> Any:
-        """What encoded the nodes."""
-        return None if self._transformer is None else self._transformer.transformer_
+        """Fitted encoder of the nodes."""
+        return self.domains_[0].encoder
 
     @property
     def object_encoder_(self) -> Any:
-        """What encoded the objects."""
-        return None if self._transformer is None else self._transformer.object_transformer_
+        """Fitted encoder of the objects."""
+        return self.domains_[1].encoder
 
     def row(self, query: Any) -> dict[str, Any]:
-        """Columns of one conditioning node of training, by id, to be shown; empty where they were not kept."""
+        """Columns of one conditioning node of training, by id, for display; empty if they were not kept."""
         check_is_fitted(self, "ranker_")
-        return self._queries.row(query)
+        return self.queries_.row(query)
 
     def object_row(self, one: Any) -> dict[str, Any]:
-        """Columns of one object of training, by id, as `row`."""
+        """Columns of one object of training, by id, like `row`."""
         check_is_fitted(self, "ranker_")
-        return self._objects.row(one)
+        return self.objects_.row(one)
 
     def save(self, path: Any, *, columns: bool = True) -> None:
         """Write ranker, encoders and ids to one file of plain arrays, as `ConditionalRanker.save` does.
@@ -235,10 +247,10 @@ class TableRanker(BaseEstimator):
         Parameters
         ----------
         path : path-like
-            The file; in a folder (one that exists, or with a trailing slash) ``model.safetensors``.
+            The file; or a folder (an existing one, or a path with a trailing slash), for ``model.safetensors`` in it.
         columns : bool
-            Keep the columns of the training nodes, as `row` shows them. Their encoded features, which predictions
-            need, are in the file in any case.
+            Keep the columns of the training nodes, as `row` shows them. Their encoded features are always in the file,
+            because predictions need them.
         """
         from condrank.tables.state import save
 
@@ -247,9 +259,9 @@ class TableRanker(BaseEstimator):
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> TableRanker:
-        """The ranker that was saved; also one of `ConditionalRanker.save`, which takes features or kernel values.
+        """Load a saved ranker; also one of `ConditionalRanker.save`, which then takes features or kernel values.
 
-        Nothing is executed. A ValueError tells of truncated, damaged and newer files.
+        No code is run. A truncated, damaged or newer file raises a ValueError.
 
         Parameters
         ----------
@@ -259,6 +271,21 @@ class TableRanker(BaseEstimator):
         from condrank.tables.state import load
 
         return load(cls, path, mmap)
+
+    @classmethod
+    def from_known(cls, ranker: Any, queries: KnownNodes, objects: KnownNodes) -> TableRanker:
+        """A fitted ranker of tables from a fitted ranker and its training nodes.
+
+        Parameters
+        ----------
+        ranker : fitted ranker
+            It takes encoded nodes.
+        queries, objects : KnownNodes
+            Its conditioning nodes and its objects; the same object twice for a single domain.
+        """
+        made = cls(ranker)
+        made.ranker_, made.queries_, made.objects_ = ranker, queries, objects
+        return made
 
     def _check_kernel(self, options: dict[str, Any]) -> None:
         kernel = "linear" if self.ranker is None else getattr(self.ranker, "kernel", "precomputed")
@@ -280,34 +307,32 @@ class TableRanker(BaseEstimator):
             return None
         return make_transformer(graph, self.encoder, self.object_encoder)
 
-    def _know(self, graph: RelationGraph, encoded: RelationGraph) -> None:
-        """Keep the nodes that can be ranked by id: all of the graph, or those of the kernel that the model holds."""
-        is_kernel = _is_kernel(self.ranker_)
-        known = []
-        for side, (raw, nodes) in enumerate(((graph.nodes, encoded.nodes), (graph.objects, encoded.objects))):
-            if side and not graph.is_two_domain:
-                known.append(known[0])
-                continue
-            if is_kernel:
-                model = fitted_of(self.ranker_).model
-                rows, cols = model.rows.nodes, model.cols.nodes
-                nodes = rows if (side == 0) == (self.ranker_.rank_by == "outgoing") else cols
-            table = raw.rows if isinstance(raw.base, Table) else None
-            encoder = (self.encoder_, self.object_encoder_)[side]
-            known.append(KnownNodes(nodes, encoder, table, None if table is None else table.id_name, is_kernel))
-        self._set_known(*known)
+    def _kernels(self) -> tuple[Nodes, Nodes] | None:
+        """The kernels of the model's nodes and objects, in the order of a graph; None if the nodes have features."""
+        if not _is_kernel(self.ranker_):
+            return None
+        model = fitted_of(self.ranker_).model
+        rows, cols = model.rows.nodes, model.cols.nodes
+        return (rows, cols) if self.ranker_.rank_by == "outgoing" else (cols, rows)
 
-    def _set_known(self, nodes: KnownNodes, objects: KnownNodes) -> None:
-        sides = (nodes, objects) if self.ranker_.rank_by == "outgoing" else (objects, nodes)
-        self._queries, self._objects = sides
+    def _in_order(self, one: KnownNodes, other: KnownNodes) -> tuple[KnownNodes, KnownNodes]:
+        """From nodes and objects of a graph to conditioning nodes and objects that are ranked, or back."""
+        return (one, other) if self.ranker_.rank_by == "outgoing" else (other, one)
 
     def _read_objects(self, objects: Any) -> tuple[Nodes | None, Ids]:
         """Objects to score, None for those that the model was trained on, and their ids."""
-        known = self._objects
+        known = self.objects_
         if objects is None:
             return (None if len(fitted_of(self.ranker_).objects) == len(known.nodes) else known.nodes), known.names
         nodes, ids = known.read(objects, "objects")
         return nodes, Ids(np.arange(len(nodes)) if ids is None else ids)
+
+
+def fitted_transformer(encoder: Any, object_encoder: Any) -> NodeTransformer:
+    """A transformer of graphs from fitted encoders."""
+    made = NodeTransformer(encoder, object_encoder)
+    made.transformer_, made.object_transformer_ = encoder, object_encoder
+    return made
 
 
 def _is_kernel(ranker: Any) -> bool:
@@ -315,7 +340,7 @@ def _is_kernel(ranker: Any) -> bool:
 
 
 def _default_ranker(graph: RelationGraph) -> ConditionalRanker:
-    """Games are reciprocal, and their strengths a linear kernel only has with a constant."""
+    """Games are reciprocal; with a linear kernel, nodes have strengths only if there is a constant."""
     if not graph.is_two_domain and graph.relation.two_way and graph.is_reciprocal and not graph.is_symmetric:
         return ConditionalRanker("reciprocal", constant=True)
     return ConditionalRanker()

@@ -1,10 +1,9 @@
-"""A ranker of tables as one file: the file of its ranker, with encoders, ids and columns beside it."""
+"""A ranker of tables in one file: what the file of its ranker has, and encoders, ids and columns."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from condrank.graph.transformer import NodeTransformer
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file, read_file, write_file
@@ -17,13 +16,13 @@ SIDES = ("queries", "objects")
 
 
 def save(ranker: Any, path: Any, columns: bool) -> None:
-    """Write a fitted `TableRanker`, with the columns of its training nodes or without."""
+    """Write a fitted `TableRanker`, with or without the columns of its training nodes."""
     fitted = ranker.ranker_
     if not isinstance(fitted, Saved):
         raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
     manifest, named = fitted.to_state()
     model, arrays = fitted_of(ranker.ranker_).model, Arrays(named, NAME)
-    known = (ranker._queries, ranker._objects)
+    known = (ranker.queries_, ranker.objects_)
     sides = known[: 1 if known[0] is known[1] else 2]
     parts: dict[str, Any] = {}
     for side, one, trained in zip(SIDES, sides, (model.rows.nodes, model.cols.nodes), strict=False):
@@ -32,7 +31,7 @@ def save(ranker: Any, path: Any, columns: bool) -> None:
 
 
 def load(cls: Any, path: Any, mmap: bool) -> Any:
-    """The `TableRanker` of a file; the file of a plain ranker gives one without encoders."""
+    """The `TableRanker` of a file; one without encoders from the file of a plain ranker."""
     manifest, arrays = read_file(path, mmap)
     with damage_named(model_file(path), "model"):
         refuse_index(manifest)
@@ -51,18 +50,4 @@ def load(cls: Any, path: Any, mmap: bool) -> Any:
             else:
                 known.append(KnownNodes.from_state(parts[side], held.under(NAME).under(side), nodes, is_kernel))
         held.check_all_taken("tables" if parts else "model")
-        loaded = cls(ranker)
-        loaded.ranker_ = ranker
-        loaded._queries, loaded._objects = known[0], known[-1]
-        loaded._transformer = _transformer(*(known if ranker.rank_by == "outgoing" else reversed(known)))
-        return loaded
-
-
-def _transformer(nodes: KnownNodes, objects: KnownNodes | None = None) -> NodeTransformer | None:
-    """What encodes other graphs, as when the ranker was fitted."""
-    objects = nodes if objects is None else objects
-    if nodes.encoder is None:
-        return None
-    transformer = NodeTransformer(nodes.encoder, objects.encoder)
-    transformer.transformer_, transformer.object_transformer_ = nodes.encoder, objects.encoder
-    return transformer
+        return cls.from_known(ranker, known[0], known[-1])
