@@ -250,7 +250,7 @@ def test_wrong_arguments_are_refused():
     with pytest.raises(ValueError, match="preconditioner must be"):
         solve_dual(system, 0.1, preconditioner="closed form")
     linear = DualSystem(edge_kernel("linear", np.eye(20), None, system.edges), get_loss("ranking"))
-    with pytest.raises(ValueError, match="needs a Kronecker edge kernel, got the linear one"):
+    with pytest.raises(ValueError, match="needs a Kronecker edge kernel, got the linear kernel"):
         EdgePreconditioner(linear, EdgeSpectrum(RELATIONS["ordinary"], np.eye(20), np.eye(20)), 5, 0.1)
 
 
