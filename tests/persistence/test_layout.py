@@ -14,7 +14,7 @@ import pytest
 
 from condrank import ConditionalRanker
 from condrank.persistence import read_file, write_file
-from condrank.persistence.layout import _digest
+from condrank.persistence.header import header_digest
 from saved_rankers import (
     KINDS,
     NEW,
@@ -138,7 +138,7 @@ def test_mutated_headers_load_or_are_reported(name, tmp_path):
             part = mutant[list(mutant)[rng.integers(len(mutant))]]
             if isinstance(part, dict):
                 part["dtype"] = ["F64", "F32", "I64", "I32", "U8", "BOOL"][rng.integers(6)]
-        mutant["__metadata__"] = metadata | {"sha256": _digest(metadata["manifest"], mutant)}
+        mutant["__metadata__"] = metadata | {"sha256": header_digest(metadata["manifest"], mutant)}
         text = json.dumps(mutant).encode()
         (tmp_path / "mutant").write_bytes(struct.pack("<Q", len(text)) + text + whole[end:])
         loads_finite(tmp_path / "mutant", attempt % 2 == 1, new)

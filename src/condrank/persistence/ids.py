@@ -13,6 +13,7 @@ from condrank.persistence.arrays import Arrays, Held
 
 NUMBERS = re.compile(r"[<>|=]([iufbmM])\d+(\[\w+\])?")  # dtypes of ids that are stored as an array
 NAMES = str | int | float | bool  # ids that JSON can hold
+MOST_ROOM, MOST_PADDING = 1 << 26, 64  # bytes, and bytes a character, of strings in an array
 
 
 def ids_to(ids: np.ndarray | None, arrays: Arrays) -> dict[str, Any] | None:
@@ -45,7 +46,7 @@ def ids_from(given: dict[str, Any] | None, n: int, held: Held) -> np.ndarray | N
         allowed = str if kind == "str" else NAMES
         if not isinstance(given["names"], list) or not all(isinstance(one, allowed) for one in given["names"]):
             raise ValueError(f"{name} must be strings (or numbers, of type object), got {given['names']!r:.100}")
-        return check_ids(np.array(given["names"], dtype=kind), n, name)
+        return check_ids(np.array(given["names"], dtype=object if _is_padded(given["names"]) else kind), n, name)
     match = NUMBERS.fullmatch(kind)
     if match is None:
         raise ValueError(f"{name} must be numbers or dates, got type {kind!r}")
@@ -54,3 +55,13 @@ def ids_from(given: dict[str, Any] | None, n: int, held: Held) -> np.ndarray | N
     if dtype.kind in "mM":
         return check_ids(numbers.view(dtype), n, name)
     return check_ids((numbers.view(np.uint64) if dtype.kind == "u" else numbers).astype(dtype), n, name)
+
+
+def _is_padded(names: list[Any]) -> bool:
+    """Whether an array of strings would be mostly padding: NumPy gives every string the room of the longest.
+
+    One long id among many would take much more memory than the file.
+    """
+    lengths = [len(one) for one in names if isinstance(one, str)]
+    room = 4 * len(lengths) * max(lengths, default=0)
+    return room > max(MOST_ROOM, MOST_PADDING * sum(lengths))

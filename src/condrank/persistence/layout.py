@@ -15,16 +15,19 @@ import json
 import math
 import os
 import struct
+from io import BufferedReader
+from mmap import ACCESS_READ
+from mmap import mmap as FileMap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from condrank.base.files import atomic_open
+from condrank.persistence.header import FORMAT, MOST_HEADER, VERSION, check_cost, header_digest, parse_header
+from condrank.persistence.opening import opened
 
-FORMAT, VERSION = "condrank", 1
 FILE_NAME = "model.safetensors"
-MOST_HEADER = 1 << 28  # bytes; a longer header is taken as damage
 MOST, MOST_AXES = 1 << 56, 32  # most bytes or entries of an array, and most axes
 DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "|u1", "BOOL": "|b1"}
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
@@ -55,8 +58,10 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
         sums[name] = checksum(array)
         offset = end
     text = json.dumps({"format": FORMAT, "version": VERSION, "sha256": sums} | manifest, allow_nan=True)
-    header["__metadata__"] = {"manifest": text, "sha256": _digest(text, header)}
-    encoded = json.dumps(header).encode()
+    header["__metadata__"] = {"manifest": text, "sha256": header_digest(text, header)}
+    encoded = json.dumps(header)
+    _check_header(text, encoded)
+    encoded = encoded.encode()
     encoded += b" " * (-len(encoded) % 8)  # the data start at a multiple of eight bytes
     with atomic_open(target, "wb") as file:
         file.write(struct.pack("<Q", len(encoded)))
@@ -69,72 +74,50 @@ def write_file(path: Any, manifest: dict[str, Any], arrays: dict[str, np.ndarray
 def read_file(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Manifest and arrays of a file. A ValueError names the file and what is wrong with it.
 
-    With ``mmap`` the arrays are read when they are used, and their checksums are not compared.
+    The file is opened once, so another file that takes its name meanwhile is not mixed with it. By default the arrays
+    are copies whose checksums were compared, and a file that is overwritten while it is read is refused. With ``mmap``
+    they are read when they are used: checksums are not compared, and an overwritten file changes them.
     """
+    return read_with_fingerprint(path, mmap)[:2]
+
+
+def read_with_fingerprint(path: Any, mmap: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray], str]:
+    """What `read_file` returns, and the SHA-256 of the header, which has the checksums of everything in the file."""
     file = model_file(path)
-    size = file.stat().st_size
-    with file.open("rb") as stream:
+    with opened(file) as (stream, size):
         start = stream.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
         if not 2 <= length <= min(MOST_HEADER, size - 8):
             raise ValueError(
                 f"{file} is not a condrank model, or it is truncated: the length of its header makes no sense"
             )
-        header = _parse(stream.read(length), file)
-    places = {name: place for name, place in header.items() if name != "__metadata__"}
-    manifest = _manifest(header, places, file)
-    data = np.memmap(file, dtype=np.uint8, mode="r")
-    arrays, end = {}, 0
-    for name, place in places.items():
-        arrays[name], end = _array(data[8 + length :], name, place, end, file)
-        if not mmap:
-            arrays[name] = np.array(arrays[name])
-            if checksum(arrays[name]) != manifest["sha256"].get(name):
-                raise ValueError(f"{file} is damaged: the checksum of {name} does not match")
-    if 8 + length + end != size:
-        raise ValueError(f"{file} is damaged: it has {size - 8 - length - end} bytes more than its header says")
-    return manifest, arrays
+        encoded = stream.read(length)
+        fingerprint = hashlib.sha256(encoded).hexdigest()
+        manifest, places = parse_header(encoded, file)
+        del encoded
+        found, end = {}, 0
+        for name, place in places.items():
+            found[name] = one = _place(place, name, end, size - 8 - length, file)
+            end = one.end
+        if 8 + length + end != size:
+            raise ValueError(f"{file} is damaged: it has {size - 8 - length - end} bytes more than its header says")
+        if mmap:
+            return manifest, _mapped(stream, size, 8 + length, found, file), fingerprint
+        arrays = {name: _copied(stream, name, one, manifest["sha256"].get(name), file) for name, one in found.items()}
+        return manifest, arrays, fingerprint
 
 
-def _parse(text: bytes, file: Path) -> dict[str, Any]:
-    try:
-        header = json.loads(text)
-    except (ValueError, RecursionError):
-        header = None
-    if not isinstance(header, dict):
-        raise ValueError(f"{file} is not a condrank model, or it is damaged: its header is not JSON")
-    return header
+class _Place(NamedTuple):
+    """Type and shape of an array, and where in the data it is."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    start: int
+    end: int
 
 
-def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dict[str, Any]:
-    found = header.get("__metadata__")
-    metadata: dict[str, Any] = found if isinstance(found, dict) else {}
-    text = metadata.get("manifest")
-    try:
-        manifest = json.loads(text) if isinstance(text, str) else None
-    except (ValueError, RecursionError):
-        manifest = None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError(f"{file} holds arrays, but no condrank model")
-    version = manifest.get("version")
-    if type(version) is not int or version < 1:
-        raise ValueError(f"{file} is damaged: its format version is {version!r}")
-    if version > VERSION:
-        raise ValueError(
-            f"{file} has format version {version!r}, written by condrank {manifest.get('condrank')!r}; this condrank "
-            f"reads versions up to {VERSION}: install a newer one"
-        )
-    try:
-        digest = _digest(str(text), places)
-    except (RecursionError, UnicodeEncodeError):
-        digest = None
-    if digest is None or metadata.get("sha256") != digest or not isinstance(manifest.get("sha256"), dict):
-        raise ValueError(f"{file} is damaged: the checksum of its header does not match")
-    return manifest
-
-
-def _array(data: np.ndarray, name: str, place: Any, start: int, file: Path) -> tuple[np.ndarray, int]:
-    """One array as a view of the data, and the offset where it ends. It must start where the last one ended."""
+def _place(place: Any, name: str, start: int, size: int, file: Path) -> _Place:
+    """The place of an array, checked: it must start where the last one ended, and end within the data."""
     try:
         dtype, shape = np.dtype(DTYPES[place["dtype"]]), tuple(place["shape"])
         first, end = place["data_offsets"]
@@ -146,9 +129,42 @@ def _array(data: np.ndarray, name: str, place: Any, start: int, file: Path) -> t
         fits, dtype, shape, first, end = False, np.dtype("u1"), (), 0, 0
     if not fits:
         raise ValueError(f"{file} is damaged: the offsets of {name} in its header make no sense")
-    if end > len(data):
-        raise ValueError(f"{file} is truncated: {name} ends {end - len(data)} bytes after the end of the file")
-    return data[first:end].view(dtype).reshape(shape), end
+    if end > size:
+        raise ValueError(f"{file} is truncated: {name} ends {end - size} bytes after the end of the file")
+    return _Place(dtype, shape, first, end)
+
+
+def _copied(stream: BufferedReader, name: str, place: _Place, expected: Any, file: Path) -> np.ndarray:
+    """The next array of an open file, read and compared with its checksum."""
+    array = np.empty(place.shape, place.dtype)
+    if array.nbytes and stream.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:
+        raise ValueError(f"{file} is truncated: it ends before the end of {name}")
+    if checksum(array) != expected:
+        raise ValueError(f"{file} is damaged: the checksum of {name} does not match")
+    return array
+
+
+def _mapped(
+    stream: BufferedReader, size: int, start: int, places: dict[str, _Place], file: Path
+) -> dict[str, np.ndarray]:
+    """All arrays of an open file, read-only and not read yet. The map keeps the file open, also without a name."""
+    try:
+        data = np.frombuffer(FileMap(stream.fileno(), size, access=ACCESS_READ), np.uint8)
+    except ValueError:
+        raise ValueError(f"{file} is truncated: it ends before the end of its arrays") from None
+    data = data[start:]
+    return {name: data[one.start : one.end].view(one.dtype).reshape(one.shape) for name, one in places.items()}
+
+
+def _check_header(manifest: str, header: str) -> None:
+    """Refuse to write what could not be read again."""
+    try:
+        for text in (manifest, header):
+            check_cost(text)
+        if len(header) > MOST_HEADER - 8:
+            raise ValueError(f"its header takes {len(header):,} bytes, at most {MOST_HEADER - 8:,} can be read")
+    except ValueError as error:
+        raise ValueError(f"the model cannot be saved: {error}. Ids that are numbers are not in the header") from None
 
 
 def _plain(name: str, array: np.ndarray) -> np.ndarray:
@@ -162,7 +178,3 @@ def _plain(name: str, array: np.ndarray) -> np.ndarray:
 def checksum(array: np.ndarray) -> str:
     """SHA-256 of the bytes of an array, as in the manifest."""
     return hashlib.sha256(np.ascontiguousarray(array).data.cast("B") if array.nbytes else b"").hexdigest()
-
-
-def _digest(manifest: str, places: dict[str, Any]) -> str:
-    return hashlib.sha256((manifest + json.dumps(places, sort_keys=True)).encode()).hexdigest()
