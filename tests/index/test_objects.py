@@ -33,8 +33,8 @@ from reference_index import (
 
 BAD = {
     "k": (lambda index: index.top(QUERIES, 0), "k must be"),
-    "nothing": (lambda index: index.top(), "either as queries"),
-    "both": (lambda index: index.top(QUERIES, ids=["n1"]), "either as queries"),
+    "nothing": (lambda index: index.top(), "pass either queries, or ids"),
+    "both": (lambda index: index.top(QUERIES, ids=["n1"]), "pass either queries, or ids"),
     "node": (lambda index: index.top(ids=["m"]), "ids has 1 id"),
     "columns": (lambda index: index.top(QUERIES[:, :2]), "features"),
     "nan": (lambda index: index.top(QUERIES * np.nan), "finite"),
@@ -272,7 +272,7 @@ def test_bad_positions_and_bad_indexes_are_refused():
         index.add(QUERIES, list("abcdefghi"))
     with pytest.raises(ValueError, match="kind must be"):
         ranker.index(OBJECTS, kind="fast")
-    with pytest.raises(ValueError, match="different"):
+    with pytest.raises(ValueError, match="unique"):
         ranker.index(OBJECTS, ids=np.zeros(57))
     with pytest.raises(ValueError, match="connectivity"):
         ranker.index(OBJECTS, kind="approximate", connectivity=0)

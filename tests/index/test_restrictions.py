@@ -79,4 +79,4 @@ def test_a_restriction_knows_what_is_allowed():
     np.testing.assert_array_equal(restriction.allows(np.array([[1, 2, 4, -1]])), [[True, False, False, False]])
     restriction = Restriction.of(np.zeros(0, dtype=np.intp), None, [np.array([1]), np.array([3, 4])])
     np.testing.assert_array_equal(restriction.allows(np.array([[1, 3], [1, 3]])), [[False, True], [True, False]])
-    assert restriction.most_barred() == 2
+    assert restriction.most_excluded() == 2

@@ -1,4 +1,4 @@
-"""Top-k serving: objects held once, exactly or approximately searched, ranked for conditioning nodes as they come."""
+"""Top-k search: objects are stored once and then ranked for many conditioning nodes, exactly or approximately."""
 
 from condrank.index.approximate import GraphSettings
 from condrank.index.objects import ObjectIndex

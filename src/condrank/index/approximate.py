@@ -1,9 +1,10 @@
-"""A graph of objects (HNSW, by usearch) that finds most of the best ones without looking at the others.
+"""A search graph of objects (HNSW, by usearch) that finds most of the best ones without scoring all.
 
-Inner products are no metric, and what a model asks for need not be what its objects' vectors look alike in. Two moves
-leave every ranking as it is: x → x - μ shifts all scores of a conditioning node alike, and x → Tx, q → T⁻ᵀq changes
-none. μ is the mean of the objects, and T balances: in the graph's coordinates objects and conditioning nodes vary
-along the same axes to the same extent, most of it along the first ones; axes that no score depends on are dropped.
+Inner products are no metric, and scores may depend on other directions than those in which the vectors of objects
+differ most. Two changes leave every ranking as it is: x → x - μ shifts all scores of a conditioning node by the same
+amount, and x → Tx, q → T⁻ᵀq changes no score. μ is the mean of the objects. T balances objects and conditioning nodes:
+in the coordinates of the graph both vary along the same axes by the same amount, most along the first axes. Axes that
+no score depends on are dropped.
 """
 
 from __future__ import annotations
@@ -32,39 +33,39 @@ from condrank.persistence.arrays import Arrays, Held
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """How a graph is built and searched: more of each costs time (and, of connections, memory) and finds more.
+    """How a graph is built and searched. More of each finds more objects and costs time (connections also memory).
 
     Attributes
     ----------
     connectivity : int
         Connections of an object.
     expansion : int
-        Objects kept in sight while building and searching.
+        Objects considered at a time while building and searching.
     """
 
     connectivity: int = 16
     expansion: int = 128
 
     def checked(self) -> GraphSettings:
-        """These settings; a ValueError names one that does not fit."""
+        """These settings after checks; a ValueError names the first that is wrong."""
         return GraphSettings(
             check_count("connectivity", self.connectivity, at_least=2), check_count("expansion", self.expansion)
         )
 
 
 class Graph:
-    """Objects by position, with the maps into the graph's coordinates.
+    """A search graph of objects by position, with the maps into its coordinates.
 
     Parameters
     ----------
     settings : GraphSettings
         How it is built and searched.
     mean : ndarray of shape (p,)
-        μ.
+        Mean μ of the objects.
     to_object, to_query : ndarray of shape (p, s)
         Tᵀ and T⁻¹, for rows of vectors.
     stored : ndarray of uint8, optional
-        A graph of n objects that `to_bytes` gave, otherwise an empty one.
+        A graph of n objects as given by `to_bytes`; by default the graph is empty.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Graph:
         n: int = 0,
     ):
         self.settings, self.mean, self.to_object, self.to_query = settings, mean, to_object, to_query
-        # usearch documents no searches from several threads at a time, and newer versions release the GIL.
+        # usearch does not document searches from several threads at a time, and newer versions release the GIL.
         self._turn = threading.Lock()
         self._graph = _usearch()(
             ndim=to_object.shape[1],
@@ -94,20 +95,20 @@ class Graph:
 
     @classmethod
     def fit(cls, products: InnerProducts | None, X: Any, settings: GraphSettings) -> Graph:
-        """An empty graph, with the balance told from the training nodes and some of the objects X (m, p). O(p³)."""
+        """An empty graph, balanced by the training nodes and a sample of the objects X (m, p). O(p³)."""
         _usearch()
         if products is None or sparse.issparse(X):
             raise ValueError(
-                "kind='approximate' needs dense features; reduce sparse ones first, for example by TruncatedSVD"
+                "kind='approximate' needs dense features; reduce sparse features first, for example by TruncatedSVD"
             )
         chosen = np.linspace(0, len(X) - 1, min(len(X), BALANCE_SAMPLE_OBJECTS)).astype(np.intp)
         return cls(settings, *balance(X[chosen].astype(np.float64), products.typical_queries()))
 
     def add(self, first: int, X: np.ndarray) -> None:
-        """Take in objects X (m, p) at positions from ``first`` on; searches wait for some of them at a time.
+        """Add objects X (m, p) at positions from ``first`` on, in blocks; a search waits for one block at most.
 
-        The first ones are linked one after another: threads that add to a nearly empty graph do not see each other's
-        objects and may leave some of them where no search arrives.
+        The first objects are added by one thread. Threads that add to a nearly empty graph do not see each other's
+        objects, and may leave some of them where no search finds them.
         """
         for block in row_blocks(len(X), 1, budget=SEARCH_GRAPH_ADDED_OBJECTS):
             Y = np.ascontiguousarray((X[block] - self.mean) @ self.to_object, dtype=np.float32)
@@ -116,7 +117,7 @@ class Graph:
                 self._graph.add(np.arange(first + block.start, first + block.stop, dtype=np.uint64), Y, threads=threads)
 
     def search(self, Q: np.ndarray, count: int) -> np.ndarray:
-        """Positions (n, count) of objects with large inner products with Q (n, p), -1 where it finds fewer."""
+        """Positions (n, count) of objects with large inner products with Q (n, p); -1 if fewer are found."""
         Q = np.ascontiguousarray(Q @ self.to_query, dtype=np.float32)
         with self._turn:
             found = self._graph.search(Q, count)
@@ -128,11 +129,11 @@ class Graph:
         return places
 
     def state(self) -> tuple[Any, ...]:
-        """What an equal graph is made from, while no objects are added."""
+        """Arguments that make an equal graph. No objects may be added meanwhile."""
         return self.settings, self.mean, self.to_object, self.to_query, self.to_bytes(), len(self._graph)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Settings, maps and the graph itself, which has to be the last array of a file: its length is arbitrary."""
+        """Settings, maps and the graph, which has to be the last array of a file because it can have any length."""
         arrays.put("mean", self.mean)
         arrays.put("to_object", self.to_object)
         arrays.put("to_query", self.to_query)
@@ -141,8 +142,8 @@ class Graph:
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, n: int, p: int) -> Graph:
-        """The graph that was stored, of n objects with vectors of length p."""
-        stored = held.intact("graph")  # a damaged one could lead a search anywhere in memory
+        """A stored graph of n objects with vectors of length p."""
+        stored = held.intact("graph")  # with a damaged graph, a search could read anywhere in memory
         to_object = held.floats("to_object", p, None)
         maps = held.floats("mean", p), to_object, held.floats("to_query", *to_object.shape)
         return cls(GraphSettings(**given).checked(), *maps, stored=stored, n=n)
@@ -154,16 +155,17 @@ class Graph:
 
 
 def search_graph(graph: Graph, scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
-    """As `condrank.index.exact.search`, but of what the graph finds.
+    """As `condrank.index.exact.search`, but among the objects that the graph finds.
 
-    More than asked for is fetched by as many as are left out; where too few of them remain the answer is exact.
+    The graph is asked for more than k objects, because excluded ones are dropped. If too few remain for a conditioning
+    node, its search is exact.
     """
     n = scores.X.shape[0]
-    count = -(-(k + restriction.most_barred()) * n // max(1, n - len(restriction.gone)))
+    count = -(-(k + restriction.most_excluded()) * n // max(1, n - len(restriction.gone)))
     if count * SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED > n or k == 0:
         return search(scores, k, restriction)
     places = graph.search(scores.Q, count)
-    places[places >= n] = -1  # added a moment ago
+    places[places >= n] = -1  # added after the snapshot
     allowed = restriction.allows(places)
     values = scores_at(scores.Q, scores.X, np.where(allowed, places, 0))
     places, values = finished(np.where(allowed, places, -1), np.where(allowed, values, -np.inf), scores.shift, None)
@@ -175,7 +177,7 @@ def search_graph(graph: Graph, scores: Any, k: int, restriction: Restriction) ->
 
 
 def scores_at(Q: np.ndarray, X: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Inner products (n, k) of each row of Q (n, p) with those rows of X (m, p) that its places name."""
+    """Inner products (n, k) of each row of Q (n, p) with the rows of X (m, p) at its places."""
     values = np.empty(places.shape, dtype=np.result_type(Q, X))
     for rows in row_blocks(len(Q), places.shape[1] * Q.shape[1], budget=FOUND_VECTORS_ENTRIES):
         values[rows] = np.einsum("np,nkp->nk", Q[rows], X[places[rows]])
@@ -183,17 +185,17 @@ def scores_at(Q: np.ndarray, X: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def balance(objects: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """μ (p,), Tᵀ and T⁻¹ (p, s) for a sample of objects and vectors with the second moments of queries.
+    """μ (p,), Tᵀ and T⁻¹ (p, s), from a sample of objects and from vectors with the second moments of the queries.
 
-    With covariance C of the objects and second moments D of the queries, T C Tᵀ = T⁻ᵀ D T⁻¹ = diag(l), l descending:
-    l² are the eigenvalues of C^½ D C^½.
+    For the covariance C of the objects and second moments D of the queries, T C Tᵀ = T⁻ᵀ D T⁻¹ = diag(l), with l
+    descending: l² are the eigenvalues of C^½ D C^½.
     """
     mean = objects.mean(axis=0)
     extent, axes = np.linalg.eigh((objects - mean).T @ (objects - mean) / len(objects))
     kept = extent > max(extent[-1], np.finfo(float).tiny) * 1e-12
     if not kept.any() or not queries.any():
         one = np.eye(objects.shape[1])
-        return mean, one, one  # objects all alike, or scores all zero: nothing to tell a balance from
+        return mean, one, one  # all objects equal, or all scores zero: nothing to balance
     root = np.sqrt(extent[kept])
     half, inverse = axes[:, kept] * root, axes[:, kept] / root
     seen = queries @ half

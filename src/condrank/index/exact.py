@@ -1,4 +1,4 @@
-"""The best objects for each conditioning node, exactly: every object is scored, a block of scores at a time."""
+"""Exact search of the best objects for each conditioning node: every object is scored, one block at a time."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from condrank.index.selection import Best
 
 
 def search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and scores (n, k), best first, ties by position; -1 and -∞ where fewer than k objects are left.
+    """Positions and scores (n, k), best first, ties by position; -1 and -∞ if there are fewer than k objects.
 
     Parameters
     ----------
     scores : VectorScores or ModelScores
-        Of n conditioning nodes.
+        Scores for n conditioning nodes.
     k : int
-        Places of the answer.
+        Number of objects to find for each.
     restriction : Restriction
-        Objects to leave out, or to look at.
+        Objects to leave out, or the only ones to rank.
     """
     if k == 0:
         return np.zeros((len(scores), 0), dtype=np.intp), np.zeros((len(scores), 0), dtype=scores.shift.dtype)
@@ -28,7 +28,7 @@ def search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, n
     for rows, start, block in scores.blocks(restriction.columns):
         if best is None:
             best = Best(len(scores), k, block.dtype)
-        restriction.bar(rows, start, block)
+        restriction.exclude(rows, start, block)
         best.update(rows, start, block)
     if best is None:
         best = Best(len(scores), k, np.dtype(np.float64))
@@ -38,7 +38,7 @@ def search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, n
 def finished(
     places: np.ndarray, scores: np.ndarray, shift: np.ndarray, columns: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and whole scores, sorted once more: a shift may round two scores to the same."""
+    """Positions and complete scores, sorted again: adding the shift may round two scores to the same value."""
     if columns is not None:
         places = np.where(places >= 0, columns[places] if len(columns) else -1, -1)
     scores = scores + shift[:, None].astype(scores.dtype)

@@ -1,4 +1,4 @@
-"""Rows, or single values, that more are appended to, in growing memory, while others read those that were there."""
+"""Arrays of rows or values that grow at the end, while other threads read the earlier rows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-SPARE = 1.5  # room made at a time, in numbers of the rows needed: appending costs O(1) a row, on the whole
+SPARE = 1.5  # memory allocated relative to the rows needed, so that appending costs amortised O(1) per row
 
 
 class GrowingRows:
-    """Joins new rows to old ones: an array given before is never written to where it can be seen."""
+    """Appends new rows to old ones. The rows of an array that was returned before never change."""
 
     def __init__(self) -> None:
         self._room: np.ndarray | None = None
 
     def joined(self, rows: Any, new: Any) -> Any:
-        """Old rows, as this gave them the last time, and new ones; in the old ones' type."""
+        """Old rows, as returned the last time, followed by new ones, in the type of the old ones."""
         if sparse.issparse(rows) or sparse.issparse(new):
             both = [sparse.csr_array(one, dtype=rows.dtype) for one in (rows, new)]
             return sparse.csr_array(sparse.vstack(both)) if sparse.issparse(rows) else np.vstack([rows, new.toarray()])

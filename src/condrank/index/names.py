@@ -1,4 +1,4 @@
-"""Objects of an index by name: ids where they have some, otherwise positions."""
+"""Looks up the objects of an index by id, or by position if they have no ids."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from condrank.nodes.checking import positions
 
 
 class Names:
-    """Where the objects of an index are by id, those that were removed left out.
+    """Positions of the objects of an index by id, without removed objects.
 
     Parameters
     ----------
     ids : ndarray of shape (n,)
-        Ids by position; that of a removed object may have been given again.
+        Ids by position; the id of a removed object may have been used again.
     gone : ndarray of int
         Removed positions.
     """
@@ -31,40 +31,41 @@ class Names:
         self._rows = GrowingRows()
 
     def check_new(self, ids: Any, n: int) -> np.ndarray:
-        """Ids for n more objects, none of which may be there already."""
+        """Ids for n more objects, after checks; none may be in the index already."""
         names, before = check_ids(ids, n, "ids"), self.ids.dtype
         if names.dtype.kind != before.kind:
-            raise ValueError(f"ids must be of the same type as those before, {before}, got {names.dtype}")
+            raise ValueError(f"ids must be of type {before}, the same type as before, got {names.dtype}")
         for one in names.tolist():
             if one in self._places:
-                raise ValueError(f"ids must be new, {one!r} is in the index already; remove it first")
+                raise ValueError(f"ids must be new, but {one!r} is in the index already; remove it first")
         return names
 
     def add(self, names: np.ndarray) -> None:
-        """Take in new ids, which `check_new` gave, at the next positions; O(1) for each of them, on the whole."""
+        """Add new ids, as returned by `check_new`, at the next positions; amortised O(1) for each."""
         first = len(self.ids)
-        longest = np.promote_types(self.ids.dtype, names.dtype)  # strings may be longer than those before
+        longest = np.promote_types(self.ids.dtype, names.dtype)  # new strings may be longer
         self.ids = self._rows.joined(self.ids.astype(longest, copy=False), names)
         self._places.update(zip(names.tolist(), range(first, len(self.ids)), strict=True))
 
     def remove(self, places: np.ndarray) -> None:
-        """Forget what the objects at some positions were called."""
+        """Remove the ids of the objects at some positions."""
         for one in self.ids[places].tolist():
             del self._places[one]
 
     def places(self, ids: np.ndarray, n: int) -> np.ndarray:
-        """Positions among the first n, -1 where there is none."""
+        """Positions of ids among the first n objects; -1 for an id that is not there."""
         found = np.fromiter((self._places.get(one, -1) for one in ids.tolist()), dtype=np.intp, count=len(ids))
-        found[found >= n] = -1  # added a moment ago
+        found[found >= n] = -1  # added after the snapshot
         return found
 
 
 def look_up(
     names: Names | None, n: int, gone: np.ndarray, name: str, strict: bool
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """From ids (where there are names) or positions within 0..n - 1 to positions of objects that are there.
+    """A function from ids (or, without names, from positions within 0..n - 1) to positions of objects in the index.
 
-    An object that is not there is refused, or left out; a position that no object ever had is always refused.
+    If ``strict``, an object that is not in the index raises a ValueError, otherwise it is left out. A position that no
+    object ever had always raises one.
     """
 
     def places(named: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""An index: objects held once, ready to be ranked for any conditioning node."""
+"""`ObjectIndex`: objects that are prepared once and ranked for any conditioning node."""
 
 from __future__ import annotations
 
@@ -29,25 +29,24 @@ from condrank.rankers.ranking import Ranking
 
 
 class ObjectIndex:
-    """Objects of a fitted ranker, to be ranked for conditioning nodes again and again; made by ``ranker.index``.
+    """Objects prepared for many rankings with a fitted ranker; made by ``ranker.index``. Ranks as ``ranker.rank`` does.
 
-    Where the model's scores are inner products, the vector of every object is held once and an answer is one matrix
-    product with the vectors Wᵀz(v) of the conditioning nodes; otherwise objects are scored by the model itself, a block
-    at a time. Answers are those of ``ranker.rank``.
+    If scores are inner products, the vector of every object is stored once, and a search is one matrix product with
+    the vectors Wᵀz(v) of the conditioning nodes. Otherwise the model scores the objects, one block at a time.
 
-    An object's position is its number in the order of adding. It stays the same when others are removed and is not
-    given again. Any number of threads may call `top` at a time, also while another adds or removes objects.
+    The position of an object is its number in the order of adding. It does not change if others are removed, and is
+    never used again. Any number of threads may call `top` at a time, also while another adds or removes objects.
 
     Attributes
     ----------
     kind : {"exact", "approximate"}
         How objects are found.
     ranker : Ranker
-        The ranker, as it was fitted when the index was made.
+        The ranker as it was when the index was made.
     """
 
     def __init__(self, ranker: Any, objects: Any, ids: Any, graph: GraphSettings | None):
-        self.ranker = copy.copy(ranker)  # fitting the ranker anew must not change what is indexed here
+        self.ranker = copy.copy(ranker)  # fitting the ranker again must not change the index
         fitted = fitted_of(ranker)
         scorer = fitted.model
         nodes = _object_nodes(ranker, objects)
@@ -60,8 +59,9 @@ class ObjectIndex:
         if products is None:
             if graph is not None:
                 raise ValueError(
-                    "kind='approximate' needs scores that are inner products; those of this ranker are not (compared "
-                    "features, dual solutions, and priors of kernels without explicit features); use kind='exact'"
+                    "kind='approximate' needs scores that are inner products; the scores of this ranker are not "
+                    "(because of compared features, a solution over the edges, or a prior of a kernel without explicit "
+                    "features); use kind='exact'"
                 )
             held: Any = (nodes,)
             _check_scored(scorer, nodes)
@@ -89,14 +89,14 @@ class ObjectIndex:
         self._set(state["products"], state["held"], None if graph is None else Graph(*graph))
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Objects and, of an approximate index, its graph; the ranker is not part of it."""
+        """The objects and the graph of an approximate index, without the ranker."""
         with self._changing:
             given = self._held.to_state(arrays, fitted_of(self.ranker).model)
             return given | {"graph": None if self._graph is None else self._graph.to_state(arrays)}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, ranker: Any) -> ObjectIndex:
-        """The index that was stored, of a fitted ranker."""
+        """A stored index of a fitted ranker."""
         index, scorer = cls.__new__(cls), fitted_of(ranker).model
         index.ranker = ranker
         products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
@@ -121,26 +121,26 @@ class ObjectIndex:
     def top(
         self, queries: Any = None, k: int = 10, *, ids: Any = None, exclude: Any = None, candidates: Any = None
     ) -> Ranking:
-        """The k best objects for each conditioning node, best first; equal scores are ordered by position.
+        """The k best objects for each conditioning node, best first. Equal scores are ordered by position.
 
         Parameters
         ----------
         queries : array-like of shape (n_queries, n_features), or RelationGraph
             Conditioning nodes, as for ``ranker.predict``.
         k : int
-            Places of an answer, cut to the number of objects that some conditioning node may have.
+            Number of objects in each ranking. If every conditioning node has fewer objects, rankings are shorter.
         ids : sequence, optional
-            Instead of queries: conditioning nodes of training, by id, or by position where they have no ids.
+            Training nodes as conditioning nodes, instead of queries: by id, or by position if they have no ids.
         exclude, candidates : sequence, or sequence of n_queries sequences, optional
-            Objects to leave out, and the only ones to look at, for all conditioning nodes or for each: by id, or by
-            position where the objects have no ids. Excluding an id that is not there, or an object that was removed,
-            is no error; a position that was never given is one. Candidates are always ranked exactly.
+            Objects to leave out, and the only objects to rank, for all conditioning nodes or for each: by id, or by
+            position if the objects have no ids. Excluding an unknown id or a removed object is no error; a position
+            that no object ever had is one. Candidates are always ranked exactly.
 
         Returns
         -------
         Ranking
-            Where fewer than k objects are left for a conditioning node and others have more, its last places have
-            index -1, score -∞ and (``ids`` is then an array of objects) id None.
+            If a conditioning node has fewer objects than another, its last places have index -1, score -∞ and id None
+            (``ids`` then has dtype object).
         """
         k = check_count("k", k)
         held, nodes = self._held, self._queries(queries, ids)
@@ -156,7 +156,7 @@ class ObjectIndex:
         return _ranking(places, values, held.ids, nodes.ids)
 
     def recall(self, queries: Any = None, k: int = 10, *, ids: Any = None) -> float:
-        """Share of the exact k best objects that `top` finds, over all conditioning nodes given."""
+        """Share of the exact k best objects that `top` finds, over all given conditioning nodes."""
         held, nodes = self._held, self._queries(queries, ids)
         k = min(check_count("k", k), held.n - len(held.gone))
         if self._graph is None:
@@ -167,14 +167,14 @@ class ObjectIndex:
         return sum(len(np.intersect1d(*pair)) for pair in zip(exact, found, strict=True)) / max(1, exact.size)
 
     def add(self, objects: Any, ids: Any = None) -> np.ndarray:
-        """Add objects, found by every `top` that begins afterwards; an id may be given again once it was removed.
+        """Add objects. Every `top` that begins afterwards finds them. The id of a removed object may be used again.
 
         Parameters
         ----------
         objects : array-like of shape (n_objects, n_features)
-            As for ``ranker.predict``.
+            Objects, as for ``ranker.predict``.
         ids : sequence, optional
-            Their names; needed where the others have names.
+            Their ids; needed if the other objects have ids.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class ObjectIndex:
         with self._changing:
             held = self._held
             if (ids is None) != (self._names is None):
-                need = "have no ids: leave ids out" if ids is not None else "have ids: pass some for the new ones too"
+                need = "have no ids: leave ids out" if ids is not None else "have ids: pass ids for the new ones too"
                 raise ValueError(f"the objects of the index {need}")
             new = None if self._names is None else self._names.check_new(ids, len(nodes))
             if self._products is None:
@@ -203,9 +203,9 @@ class ObjectIndex:
             return np.arange(held.n, n)
 
     def remove(self, ids: Any) -> None:
-        """Remove objects by id, or by position where they have no ids; no `top` that begins afterwards finds them.
+        """Remove objects by id, or by position if they have no ids. No `top` that begins afterwards finds them.
 
-        All of them or, where one is not there, none. Their vectors stay in memory until a new index is made.
+        If one of them is not in the index, none is removed. Their vectors stay in memory until a new index is made.
         """
         with self._changing:
             held = self._held
@@ -217,12 +217,12 @@ class ObjectIndex:
             self._held = replace(held, gone=np.union1d(held.gone, common))
 
     def save(self, path: Any) -> None:
-        """Write the index, with its ranker, to one file of plain arrays. If that fails, the old file stays as it was.
+        """Write the index and its ranker to one file of plain arrays. If that fails, an older file stays as it was.
 
         Parameters
         ----------
         path : path-like
-            The file; in a folder (one that exists, or with a trailing slash) ``index.safetensors``.
+            The file; or a folder (an existing one, or a path with a trailing slash), for ``index.safetensors`` in it.
         """
         from condrank.index.storing import save_index
 
@@ -230,14 +230,14 @@ class ObjectIndex:
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> ObjectIndex:
-        """The index that was saved; a ValueError reports a truncated, damaged or newer file.
+        """Load a saved index. A truncated, damaged or newer file raises a ValueError.
 
         Parameters
         ----------
         path : path-like
             File or folder, as given to `save`.
         mmap : bool
-            Read arrays only when they are used; their checksums are then not compared (that of a graph is).
+            Read arrays only when they are used. Their checksums are then not compared, except for that of a graph.
         """
         from condrank.index.storing import load_index
 
@@ -245,19 +245,21 @@ class ObjectIndex:
 
     def _queries(self, queries: Any, ids: Any) -> Nodes:
         if (queries is None) == (ids is None):
-            raise ValueError("pass conditioning nodes either as queries or, those of training, by ids")
+            raise ValueError("pass either queries, or ids of training nodes as conditioning nodes")
         if isinstance(queries, RelationGraph):
             return read_pair(self.ranker, queries, None)[0]
         if queries is not None:
             return Nodes(check_features(queries, "queries"))
         rows = getattr(fitted_of(self.ranker).model, "rows", None)
         if rows is None:
-            raise ValueError(f"ids: a {type(self.ranker).__name__} does not keep its conditioning nodes; pass queries")
+            raise ValueError(
+                f"ids cannot be used: a {type(self.ranker).__name__} does not keep its conditioning nodes; pass queries"
+            )
         return rows.nodes.take(positions(ids, rows.nodes, "ids", self._trained_on))
 
     @cached_property
     def _trained_on(self) -> Ids | None:
-        """Ids of the conditioning nodes of training, looked through once."""
+        """Ids of the training nodes as conditioning nodes, prepared once for look-ups."""
         ids = fitted_of(self.ranker).model.rows.nodes.ids
         return None if ids is None else Ids(ids)
 
@@ -269,7 +271,7 @@ class ObjectIndex:
     def _restriction(
         self, held: Snapshot, n_queries: int, exclude: Any, candidates: Any
     ) -> tuple[Restriction, list[np.ndarray] | None]:
-        """What is left out, and the candidates of each conditioning node where they have their own."""
+        """What to leave out, and the candidates of each conditioning node if they are given for each."""
         there = self._names, held.n, held.gone
         excluded = read_choice(exclude, n_queries, "exclude", look_up(*there, "exclude", strict=False))
         restriction = Restriction.of(held.gone, *excluded)
@@ -279,7 +281,7 @@ class ObjectIndex:
     def _for_each(
         self, scores: Any, k: int, restriction: Restriction, each: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Every conditioning node with candidates of its own."""
+        """Search among the candidates of each conditioning node."""
         found = []
         for row, columns in enumerate(each):
             one = np.array([row])
@@ -289,7 +291,7 @@ class ObjectIndex:
 
 
 def _object_nodes(ranker: Any, objects: Any) -> Nodes | None:
-    """Objects as nodes; None: those of training."""
+    """Objects as nodes; None means the training objects."""
     if objects is None:
         return None
     if isinstance(objects, RelationGraph):
@@ -298,13 +300,13 @@ def _object_nodes(ranker: Any, objects: Any) -> Nodes | None:
 
 
 def _check_scored(scorer: Any, nodes: Nodes | None) -> None:
-    """Refuse objects that the model cannot score, such as new ones for a kernel that knows training nodes only."""
+    """Refuse objects that the model cannot score, such as new ones for a kernel that only knows training nodes."""
     if nodes is not None:
         next(iter(scorer.blocks(None, nodes.block(slice(1)))))
 
 
 def _ranking(places: np.ndarray, values: np.ndarray, ids: np.ndarray | None, query_ids: np.ndarray | None) -> Ranking:
-    """As wide as the longest answer."""
+    """A ranking that is as wide as the longest row."""
     width = int((places >= 0).sum(axis=1).max(initial=0)) if len(places) else places.shape[1]
     places, values = places[:, :width], values[:, :width]
     if ids is None:

@@ -1,4 +1,4 @@
-"""Which objects each conditioning node may have: those that are there, less the excluded, or some candidates."""
+"""Which objects each conditioning node may get: all in the index without the excluded ones, or some candidates."""
 
 from __future__ import annotations
 
@@ -19,74 +19,74 @@ class Restriction:
     Attributes
     ----------
     gone : ndarray of int
-        Positions, ascending, that no conditioning node may have.
-    rows, barred : ndarray of int
-        Pairs of a conditioning node and a position that it may not have, by ascending position.
+        Positions, ascending, that no conditioning node may get.
+    rows, excluded : ndarray of int
+        Pairs of a conditioning node and a position that it may not get, by ascending position.
     columns : ndarray of int or None
-        Positions, ascending, of the only objects to look at; None: all.
+        Positions, ascending, of the only objects to rank; None means all.
     """
 
     gone: np.ndarray
     rows: np.ndarray
-    barred: np.ndarray
+    excluded: np.ndarray
     columns: np.ndarray | None = None
 
     @classmethod
     def of(cls, gone: np.ndarray, common: Places | None, each: list[Places] | None) -> Restriction:
-        """Objects that are gone, and those excluded for all conditioning nodes, or for each."""
+        """A restriction that leaves out removed objects, and those excluded for all conditioning nodes or for each."""
         if common is not None:
             gone = np.union1d(gone, common)
         each = each or []
         rows = np.repeat(np.arange(len(each)), [len(one) for one in each])
-        barred = np.concatenate([np.zeros(0, dtype=np.intp), *each])
-        order = np.argsort(barred, kind="stable")
-        return cls(gone, rows[order], barred[order])
+        excluded = np.concatenate([np.zeros(0, dtype=np.intp), *each])
+        order = np.argsort(excluded, kind="stable")
+        return cls(gone, rows[order], excluded[order])
 
     def among(self, columns: Places) -> Restriction:
-        """The same with only some objects to look at; positions become places among these."""
+        """The same with only some objects to rank; positions become places among these."""
         columns = np.setdiff1d(columns, self.gone)
-        places = np.searchsorted(columns, self.barred)
+        places = np.searchsorted(columns, self.excluded)
         there = np.flatnonzero(places < len(columns))
-        there = there[columns[places[there]] == self.barred[there]]
+        there = there[columns[places[there]] == self.excluded[there]]
         return Restriction(np.zeros(0, dtype=np.intp), self.rows[there], places[there], columns)
 
     def take(self, rows: np.ndarray) -> Restriction:
-        """That of some conditioning nodes, each named once, which are numbered anew."""
+        """The restriction of some conditioning nodes, without repeats, which get new numbers."""
         number = np.full(1 + max(int(self.rows.max(initial=0)), int(rows.max(initial=0))), -1)
         number[rows] = np.arange(len(rows))
         kept = number[self.rows] >= 0
-        return Restriction(self.gone, number[self.rows[kept]], self.barred[kept], self.columns)
+        return Restriction(self.gone, number[self.rows[kept]], self.excluded[kept], self.columns)
 
-    def most_barred(self) -> int:
-        """Most objects barred for one conditioning node."""
+    def most_excluded(self) -> int:
+        """Largest number of objects excluded for one conditioning node."""
         return int(np.bincount(self.rows).max(initial=0))
 
     def allows(self, places: np.ndarray) -> np.ndarray:
-        """Which of the places (n, k) found, -1 for none, their conditioning nodes may have."""
+        """Which of the found places (n, k) their conditioning nodes may get; -1 is no object."""
         allowed = (places >= 0) & ~np.isin(places, self.gone)
         if len(self.rows):
-            span = 1 + max(int(self.barred.max()), int(places.max(initial=0)))
+            span = 1 + max(int(self.excluded.max()), int(places.max(initial=0)))
             pairs = np.arange(len(places))[:, None] * span + places
-            allowed &= ~np.isin(pairs, self.rows * span + self.barred)
+            allowed &= ~np.isin(pairs, self.rows * span + self.excluded)
         return allowed
 
-    def bar(self, rows: slice, start: int, scores: np.ndarray) -> None:
-        """-∞ in a block of scores for what is left out."""
+    def exclude(self, rows: slice, start: int, scores: np.ndarray) -> None:
+        """Write -∞ into a block of scores for the objects left out."""
         stop = start + scores.shape[1]
         low, high = np.searchsorted(self.gone, (start, stop))
         if high > low:
             scores[:, self.gone[low:high] - start] = -np.inf
-        low, high = np.searchsorted(self.barred, (start, stop))
+        low, high = np.searchsorted(self.excluded, (start, stop))
         if high > low:
-            row, column = self.rows[low:high], self.barred[low:high]
+            row, column = self.rows[low:high], self.excluded[low:high]
             mine = (row >= rows.start) & (row < rows.stop)
             scores[row[mine] - rows.start, column[mine] - start] = -np.inf
 
 
 def read_choice(given: Any, n_queries: int, name: str, look_up: LookUp) -> tuple[Places | None, list[Places] | None]:
-    """Positions of objects named for all conditioning nodes together, or for each of them.
+    """Positions of objects that are given for all conditioning nodes together, or for each of them.
 
-    A flat sequence is for all; a sequence of sequences, or a two-dimensional array, has one entry a conditioning node.
+    A flat sequence is for all. A sequence of sequences, or a matrix, has one entry per conditioning node.
     """
     if given is None:
         return None, None
@@ -97,7 +97,7 @@ def read_choice(given: Any, n_queries: int, name: str, look_up: LookUp) -> tuple
     if not any(nested):
         return _places(given, name, look_up), None
     if not all(nested):
-        raise ValueError(f"{name} must name single objects, or one sequence for each conditioning node, not both")
+        raise ValueError(f"{name} must have single objects, or one sequence for each conditioning node, not both")
     if len(given) != n_queries:
         raise ValueError(f"{name} must have one sequence for each of the {n_queries} queries, got {len(given)}")
     return None, [_places(one, name, look_up) for one in given]
@@ -112,5 +112,5 @@ def _places(given: Any, name: str, look_up: LookUp) -> Places:
 
 
 def _mixed(given: Any) -> bool:
-    """Ids of several types, which an array of one type would turn into strings."""
+    """Whether ids have several types, which NumPy would turn into strings."""
     return not isinstance(given, np.ndarray) and len({type(one) for one in given}) > 1

@@ -1,4 +1,4 @@
-"""The best objects of each conditioning node so far, kept while blocks of scores come and go."""
+"""Keeps the best objects of each conditioning node so far, while blocks of scores come and go."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from condrank.rankers.ranking import top_indices
 
 
 class Best:
-    """The k best objects of n conditioning nodes, best first, ties by position; -1 and -∞ where there are fewer.
+    """The k best objects of n conditioning nodes, best first, ties by position; -1 and -∞ if there are fewer.
 
-    A block whose largest score is no better than the k-th best so far, which is most of the blocks of a long list,
-    costs one pass over it and nothing else: of m objects in blocks, about k ln(m/k) a row are ever looked at again.
+    A block with no score above the k-th best so far costs only one pass. In a long list most blocks are like that: of m
+    objects in blocks, only about k ln(m/k) per row need more work.
 
     Parameters
     ----------
     n, k : int
-        Conditioning nodes, and places for each.
+        Number of conditioning nodes, and of objects for each.
     dtype : dtype
-        Of the scores.
+        Type of the scores.
     """
 
     def __init__(self, n: int, k: int, dtype: np.dtype):
@@ -28,7 +28,7 @@ class Best:
         self.places = np.full((n, k), -1, dtype=np.intp)
 
     def update(self, rows: slice, start: int, scores: np.ndarray) -> None:
-        """Take in scores of some rows for the objects from ``start`` on; blocks of a row come in ascending order."""
+        """Use the scores of some rows for the objects from ``start`` on; blocks of a row come in ascending order."""
         if scores.size < SELECTION_THREADS_LEAST_SCORES:
             self._merge(rows, start, scores)
             return
@@ -45,8 +45,8 @@ class Best:
         if len(chosen) < len(scores):
             scores, last = scores[chosen], last[chosen]
         k, where = self.scores.shape[1], rows.start + chosen
-        # Blocks come in the order of positions: who equals the last place comes too late.
-        better = np.flatnonzero(scores > last[:, None])  # of one dimension, where NumPy skips what is False
+        # Blocks come in the order of positions, so an object with the score of the last place ranks behind it.
+        better = np.flatnonzero(scores > last[:, None])  # one-dimensional, because NumPy then skips False quickly
         if len(better) > 4 * k * len(chosen):
             self._merge_rows(where, start, scores)
             return
@@ -54,12 +54,12 @@ class Best:
         labels = np.concatenate([np.repeat(np.arange(len(chosen)), k), labels])
         values = np.concatenate([self.scores[where].ravel(), np.take(scores, better)])
         places = np.concatenate([self.places[where].ravel(), columns + start])
-        order = np.lexsort((-values, labels))  # stable: of equal scores the earlier place comes first
+        order = np.lexsort((-values, labels))  # stable: of equal scores the earlier position comes first
         ahead = np.searchsorted(labels[order], np.arange(len(chosen)))[:, None] + np.arange(k)
         self.scores[where], self.places[where] = values[order][ahead], places[order][ahead]
 
     def _merge_rows(self, where: np.ndarray, start: int, scores: np.ndarray) -> None:
-        """Of a block with much to take, as the first is: its own best first."""
+        """Merge a block with many better scores, such as the first: find the best of the block first."""
         k = self.scores.shape[1]
         best = top_indices(scores, k)
         values = np.concatenate([self.scores[where], np.take_along_axis(scores, best, axis=1)], axis=1)

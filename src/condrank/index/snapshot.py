@@ -1,4 +1,4 @@
-"""The objects of an index at one moment, and how a file holds them."""
+"""The objects of an index at one moment, and how they are stored in a file."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from condrank.persistence.ids import ids_from, ids_to
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The objects at one moment; adding or removing some makes a new one.
+    """The objects at one moment; adding or removing some makes a new snapshot.
 
     Attributes
     ----------
     objects : ndarray or sparse array of shape (n, p), or tuple of Nodes and None
-        Vectors; or, where a model scores itself, the nodes, None for the training objects.
+        Vectors; or, if the model scores nodes itself, the nodes, with None for the training objects.
     n : int
-        Positions given so far.
+        Number of positions given so far.
     gone : ndarray of int
         Removed positions, ascending.
     ids : ndarray of shape (n,) or None
-        Names.
+        Ids by position.
     """
 
     objects: Any
@@ -35,21 +35,21 @@ class Snapshot:
     ids: np.ndarray | None
 
     def to_state(self, arrays: Arrays, scorer: Any) -> dict[str, Any]:
-        """Objects, removed positions and names; training objects of the model are not stored a second time."""
+        """Objects, removed positions and ids. Training objects are not stored a second time."""
         objects = self.objects if isinstance(self.objects, tuple) else (self.objects,)
         parts = [_stored(part, scorer) for part in objects]
         for number, part in enumerate(parts):
             if part is not None:
                 arrays.matrix(f"objects.{number}", part)
         arrays.put("gone", self.gone.astype(np.int64))
-        # A name may have been given again: only those of the objects that are there differ from each other.
+        # The id of a removed object may have been used again, so only ids of objects in the index are unique.
         names = None if self.ids is None else np.delete(self.ids, self.gone)
         stored = [part is not None for part in parts]
         return {"n": self.n, "n_gone": len(self.gone), "stored": stored, "ids": ids_to(names, arrays)}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, products: InnerProducts | None, n_training: int) -> Snapshot:
-        """Objects that were stored, for a model with these inner products, or none, and so many training objects."""
+        """A stored snapshot, for a model with these inner products (or None) and this number of training objects."""
         parts = [held.matrix(f"objects.{number}") if there else None for number, there in enumerate(given["stored"])]
         if products is None:
             objects: Any = tuple(None if part is None else Nodes(part) for part in parts)
@@ -65,14 +65,14 @@ class Snapshot:
 
 
 def _stored(objects: Any, scorer: Any) -> Any:
-    """What is stored for some objects: None for training objects, which the ranker's part of the file has."""
+    """What is stored for some objects: None for training objects, which are in the ranker's part of the file."""
     cols = getattr(scorer, "cols", None)
     if objects is None or cols is None:
         return None
     if not isinstance(objects, Nodes):
         training = cols.nodes.rows
         return None if objects is training or (cols.nodes.is_view and _same_memory(objects, training)) else objects
-    # Of a precomputed kernel only values against the training nodes keep their meaning in a file.
+    # For a precomputed kernel, only values against the training nodes mean the same in a file.
     return cols.given_kernel(objects) if cols.kernel.is_precomputed else objects.rows
 
 
@@ -83,7 +83,7 @@ def _same_memory(one: Any, other: Any) -> bool:
 
 
 def _vectors(parts: list[Any], products: InnerProducts) -> Any:
-    """Vectors of the objects, those of the training objects made again."""
+    """Vectors of the objects; those of training objects are computed again."""
     (vectors,) = parts
     if vectors is None:
         if not products.in_node_data:
@@ -95,7 +95,7 @@ def _vectors(parts: list[Any], products: InnerProducts) -> Any:
 
 
 def _spread(names: np.ndarray | None, gone: np.ndarray, n: int) -> np.ndarray | None:
-    """Names at the positions of their objects."""
+    """Ids at the positions of their objects."""
     if names is None or len(gone) == 0:
         return names
     spread = np.zeros(n, dtype=names.dtype)

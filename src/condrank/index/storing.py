@@ -1,4 +1,4 @@
-"""An index as one file: the file of its ranker, with the objects beside it."""
+"""An index as one file: the file of its ranker, with the objects added."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from condrank.rankers.saving import Saved
 
 VERSION = 1
 FILE_NAME = "index.safetensors"
-NAME = "index"  # of its part of the manifest, and before its arrays
+NAME = "index"  # key of the index in the manifest, and prefix of its arrays
 
 
 def save_index(index: ObjectIndex, path: Any) -> None:
-    """Write an index; one whose ranker cannot be saved is refused."""
+    """Write an index; a ValueError if its ranker cannot be saved."""
     if not isinstance(index.ranker, Saved):
         raise ValueError(f"an index is saved with its ranker, and a {type(index.ranker).__name__} cannot be saved")
     manifest, named = index.ranker.to_state()
@@ -26,12 +26,12 @@ def save_index(index: ObjectIndex, path: Any) -> None:
 
 
 def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
-    """The index of a file, whose parts are checked against each other."""
+    """Load the index of a file, and check its parts against each other."""
     file = model_file(path, FILE_NAME)
     manifest, arrays = read_file(file, mmap)
     given = manifest.get(NAME)
     if not isinstance(given, dict):
-        raise ValueError(f"{file} holds a ranker, but no index")
+        raise ValueError(f"{file} has a ranker, but no index")
     if given.get("version") != VERSION:
         raise ValueError(f"{file} has version {given.get('version')!r} of an index; this condrank reads {VERSION}")
     with damage_named(file, "index"):

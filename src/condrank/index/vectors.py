@@ -1,4 +1,4 @@
-"""A model as inner products: what is held of an object, and the vector of a conditioning node to multiply it by."""
+"""Scores as inner products: the vector stored for an object, and the vector of a conditioning node."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from condrank.nodes.feature_maps import FeatureRows, LinearFeatures
 class InnerProducts:
     """Vectors x(v') and q(v) with h(v, v') = q(v)ᵀx(v') + shift(v).
 
-    In coordinates x = z' and q = Wᵀz. Explicit features φ need no coordinates of the objects where these are not
-    shorter: with z = Vᵀφ, x = φ' and q = V Wᵀ Vᵀφ + τφ, which takes a similarity prior in as well; and the features of
-    a linear kernel are the node data itself, held uncopied, with feature weights moved to q and the constant to the
-    shift.
+    In coordinates x = z' and q = Wᵀz. With explicit features φ and z = Vᵀφ, x = φ' and q = V Wᵀ Vᵀφ + τφ is used
+    instead if coordinates would not be shorter, or if there is a similarity prior, which this includes. The features of
+    a linear kernel are the node data, which are not copied: feature weights move to q, and the constant to the shift.
 
     Parameters
     ----------
     model : Model
-        With a prior only if its objects have explicit features, see `applies`.
+        A model; with a prior only if its objects have explicit features, see `applies`.
     """
 
     def __init__(self, model: Model):
@@ -41,19 +40,19 @@ class InnerProducts:
 
     @staticmethod
     def applies(scorer: Any) -> bool:
-        """Scores are inner products of a conditioning node's vector and an object's."""
+        """Whether scores are inner products of a vector of the conditioning node and a vector of the object."""
         return isinstance(scorer, Model) and (not scorer.prior_weight or isinstance(scorer.cols, ExplicitFeatures))
 
     @property
     def length(self) -> int:
-        """p, the length of a vector."""
+        """The length p of a vector."""
         cols: Any = self.model.cols
         if not self.in_features:
             return self.model.W.shape[1]
         return len(cols.rotation) - (self.in_node_data and cols.kernel.constant)
 
     def of_objects(self, nodes: Nodes | None) -> Any:
-        """x (m, p) of objects, of the training objects by default; in blocks, as kernel values may be much larger."""
+        """x (m, p) of objects, by default of the training objects. In blocks, as kernel values may be much larger."""
         cols: Any = self.model.cols
         if self.in_features:
             chosen: Nodes = cols.nodes if nodes is None else nodes
@@ -61,10 +60,10 @@ class InnerProducts:
                 return self._features(chosen)
             expected, given = cols.nodes.base.shape[1], chosen.base.shape[1]
             if given != expected:
-                raise ValueError(f"objects must have {expected} features, as the training objects have, got {given}")
+                raise ValueError(f"objects must have {expected} features, like the training objects, got {given}")
             return chosen.rows if sparse.issparse(chosen.base) else np.asarray(chosen.rows)
         if nodes is None:
-            return np.asarray(cols.training())  # gathered, where they are distributed
+            return np.asarray(cols.training())  # gathered, if they are distributed
         explicit = isinstance(cols, ExplicitFeatures)
         out: Any = None
         for block in row_blocks(len(nodes), len(cols.rotation) if explicit else cols.n_nodes):
@@ -80,13 +79,13 @@ class InnerProducts:
         return np.ascontiguousarray(Q, dtype=dtype), shift.astype(dtype)
 
     def typical_queries(self) -> np.ndarray:
-        """Vectors (r, p) with the second moments of the training nodes' q, known from ZᵀZ = diag(σ) alone."""
+        """Vectors (r, p) with the same second moments as q of the training nodes, known from ZᵀZ = diag(σ) alone."""
         rows: Any = self.model.rows
         Z = np.diag(np.sqrt(rows.sigma / rows.n_nodes)).astype(np.float64)
         return self._of_coordinates(Z, Z @ rows.rotation.T if self.model.prior_weight else None)[0]
 
     def _of_coordinates(self, Z: np.ndarray, features: Any) -> tuple[np.ndarray, np.ndarray]:
-        """q and shift of coordinates, and of features where there is a prior."""
+        """q and shift from coordinates, and from features if there is a prior."""
         model, cols = self.model, self.model.cols
         Q = Z @ model.W
         shift = np.full(len(Z), 0.0 if model.logistic else model.offset)
@@ -108,7 +107,7 @@ class InnerProducts:
 
 
 class VectorScores:
-    """Scores of held vectors X (m, p) for query vectors Q (n, p), up to each query's shift."""
+    """Scores of stored vectors X (m, p) for query vectors Q (n, p), without the shift of each query."""
 
     def __init__(self, Q: np.ndarray, shift: np.ndarray, X: Any):
         self.Q, self.shift, self.X = Q, shift, X
@@ -117,13 +116,13 @@ class VectorScores:
         return len(self.Q)
 
     def take(self, rows: Any) -> VectorScores:
-        """Those of some of the conditioning nodes."""
+        """The scores of some of the conditioning nodes."""
         return VectorScores(self.Q[rows], self.shift[rows], self.X)
 
     def blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
-        """Rows, first column and scores of blocks of all objects or some; a block is overwritten by the next one.
+        """Rows, first column and scores of blocks of all objects, or of some. O(nmp) in all.
 
-        The products of a large block run in BLAS's threads. O(nmp) in all.
+        The next block overwrites the scores. The products of a large block run in BLAS's threads.
         """
         m = self.X.shape[0] if columns is None else len(columns)
         width = max(INDEX_BLOCK_OBJECTS, min(m, INDEX_BLOCK_LEAST_SCORES // max(1, len(self.Q))))
@@ -141,7 +140,7 @@ class VectorScores:
 
 
 class ModelScores:
-    """Scores by a model itself, for those that are no inner products, up to nothing.
+    """Complete scores by the model itself, if they are not inner products.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ class ModelScores:
     queries : Nodes
         Conditioning nodes.
     parts : tuple of Nodes or None
-        Objects; None are the training objects, which some models know by their place only.
+        Objects; None means the training objects, which some models know only by position.
     n_training : int
         Number of training objects.
     """
@@ -163,12 +162,12 @@ class ModelScores:
         return len(self.queries)
 
     def take(self, rows: Any) -> ModelScores:
-        """Those of some of the conditioning nodes."""
+        """The scores of some of the conditioning nodes."""
         chosen = np.arange(len(self))[rows]
         return ModelScores(self.scorer, self.queries.take(chosen), self.parts, self.n_training)
 
     def blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
-        """As `VectorScores.blocks`, in blocks of objects small enough that their kernel values stay small."""
+        """As `VectorScores.blocks`, in blocks of objects that are small enough for their kernel values."""
         first = start = 0
         for part in self.parts:
             m = self.n_training if part is None else len(part)
