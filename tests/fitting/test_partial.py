@@ -247,7 +247,7 @@ def test_classes_name_the_rows_of_a_similarity():
     assert RelationGraph.from_classes(X[:5], LABELS[:5], classes=CLASSES).is_symmetric
     with pytest.raises(ValueError, match="'cat' is not among them"):
         RelationGraph.from_classes(X, LABELS, np.eye(3), classes=["dog", "eel", "fox"])
-    with pytest.raises(ValueError, match="different from each other"):
+    with pytest.raises(ValueError, match="classes must be one-dimensional and unique"):
         RelationGraph.from_classes(X, LABELS, S, classes=["cat", "dog", "eel", "fox", "cat"])
     with pytest.raises(ValueError, match="each of the 4 classes"):
         RelationGraph.from_classes(X, LABELS, np.eye(3), classes=CLASSES)

@@ -87,7 +87,7 @@ def test_a_model_comes_back_as_it_was(name):
         ("two domains", {"shape": [8, 8]}, r"shape of the model is \[8, 8\], which contradicts the \[8, 5\]"),
         ("two domains", {"shape": [8, True]}, "shape of the model is .* expected two numbers of nodes"),
         ("compared", {"class": "Model", "prior_weight": 0.0}, r"W must be floating of shape \(8, 8\)"),
-        ("dual", {"kernel": "cubic"}, "an edge kernel is one of"),
+        ("dual", {"kernel": "cubic"}, "the edge kernel must be one of"),
         ("dual", {"class": "Model"}, "coordinates of rows must be one of"),
         ("dual", {"shape": [8, 5]}, r"shape of the model is \[8, 5\], which contradicts the \[8, 8\]"),
     ],

@@ -21,9 +21,9 @@ from_classes = RelationGraph.from_classes
 @pytest.mark.parametrize(
     ("labels", "match"),
     [
-        (np.where(LABELS == 1, np.nan, LABELS), "10 are missing, the first of node 1"),
-        ([None if one == 1 else str(one) for one in LABELS], r"first of node 1 \(None\)"),
-        (np.array([float("nan") if one == 2 else "a" for one in LABELS], dtype=object), "first of node 2"),
+        (np.where(LABELS == 1, np.nan, LABELS), "10 are missing, the first for node 1"),
+        ([None if one == 1 else str(one) for one in LABELS], r"first for node 1 \(None\)"),
+        (np.array([float("nan") if one == 2 else "a" for one in LABELS], dtype=object), "first for node 2"),
         (
             np.array([one if one == 1 else str(one) for one in LABELS.tolist()], dtype=object),
             "of one type.*int and str",

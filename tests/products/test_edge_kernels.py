@@ -7,7 +7,7 @@ import pytest
 
 from condrank.objective.relations import RELATIONS
 from condrank.observations.edges import Edges
-from condrank.products import kronecker
+from condrank.products import cost
 from condrank.products.edge_kernels import EDGE_KERNELS, edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 
@@ -108,7 +108,7 @@ def test_single_precision_stays_single(name):
 def test_every_branch_gives_the_same(name, branch, dense, backend, monkeypatch):
     # A multiplication that costs nothing is sampled; one that costs much is left to a dense product.
     for table, is_dense in zip(
-        (kronecker.TIMES_FLOPS_PER_MULTIPLICATION, kronecker.AT_EDGES_FLOPS_PER_MULTIPLICATION), dense, strict=True
+        (cost.TIMES_FLOPS_PER_MULTIPLICATION, cost.AT_EDGES_FLOPS_PER_MULTIPLICATION), dense, strict=True
     ):
         monkeypatch.setitem(table, backend, 1e6 if is_dense else 1e-6)
     rng = np.random.default_rng(2)
@@ -159,5 +159,5 @@ def test_one_domain_kernels_refuse_two(name):
 
 def test_an_unknown_kernel_is_refused():
     rng = np.random.default_rng(7)
-    with pytest.raises(ValueError, match=r"an edge kernel is one of .*'mlpk'.*, got 'tensor'"):
+    with pytest.raises(ValueError, match=r"the edge kernel must be one of .*'mlpk'.*, got 'tensor'"):
         edge_kernel("tensor", np.eye(5), None, some_edges(rng, 5, 5, 12))

@@ -23,7 +23,7 @@ from condrank.graph import RelationGraph
 from condrank.objective.losses import REGRESSION
 from condrank.objective.relations import SYMMETRIC
 from condrank.problem.problem import Problem
-from condrank.products.compared import compared_values, turn_by_signs
+from condrank.products.compared import compared_values, multiply_by_signs
 from condrank.solvers.primal import PrimalSolver
 from condrank.solvers.system import Options
 
@@ -96,7 +96,7 @@ def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tu
     model = system.model(W)
     scores = np.concatenate([block for _, block in model.blocks(test.nodes, test.nodes)])
     loss, slope = smooth_rank_loss(test.conditioned(ranker.rank_by).observed.to_dense(), scores)
-    turned = [slope, *(turn_by_signs(slope.copy(), x, x) for x in compared_values(test.nodes, settings.compared))]
+    turned = [slope, *(multiply_by_signs(slope.copy(), x, x) for x in compared_values(test.nodes, settings.compared))]
     Z = rows.transform(test.nodes)
     pulled = [Z.T @ (part @ Z) for part in turned]
     pulled = [settings.relation.project(pulled[0]), *(SYMMETRIC.project(part) for part in pulled[1:])]

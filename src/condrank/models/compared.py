@@ -13,7 +13,7 @@ from condrank.models.model import as_probabilities
 from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
 from condrank.nodes import Coordinates, Nodes
 from condrank.persistence.arrays import Arrays, Held
-from condrank.products.compared import compared_values, turn_by_signs
+from condrank.products.compared import compared_values, multiply_by_signs
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ComparedModel:
         W = self.W.astype(Z.dtype, copy=False)
         scores = (Z @ W[0]) @ Z_objects.T
         for values, others, block in zip(x, x_objects, W[1:], strict=True):
-            scores += turn_by_signs((Z @ block) @ Z_objects.T, values, others)
+            scores += multiply_by_signs((Z @ block) @ Z_objects.T, values, others)
         return scores
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:

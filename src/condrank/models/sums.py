@@ -13,7 +13,7 @@ from condrank.nodes.feature_maps import FeatureMap, FeatureRows
 from condrank.nodes.feature_sums import FeatureSums
 from condrank.nodes.features import add_rows
 from condrank.observations import Factored
-from condrank.observations.factored import class_members, through
+from condrank.observations.factored import class_members, reduce_factors
 from condrank.persistence.arrays import Arrays, Held
 
 ROUNDED = 1e-6  # relative difference of values that are the same but for their floating types
@@ -117,11 +117,11 @@ class FactoredSums:
 
     def reduced(self, rows: Any, cols: Any) -> np.ndarray:
         """ΦᵀYΦ' = (AᵀΦ)ᵀ S (BᵀΦ')."""
-        return through(self.rows.factors[0], self.S, self.cols.factors[-1])
+        return reduce_factors(self.rows.factors[0], self.S, self.cols.factors[-1])
 
     def reduced_sums(self, rows: Any) -> np.ndarray:
         """ΦᵀY1 = (AᵀΦ)ᵀ S Bᵀ1."""
-        return through(self.rows.factors[0], self.S, self.cols.counts[-1])
+        return reduce_factors(self.rows.factors[0], self.S, self.cols.counts[-1])
 
     def between_classes(self) -> Factored | None:
         """The relation of at most two nodes of each class: all that can be told of its values. None: no classes."""

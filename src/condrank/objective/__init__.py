@@ -1,1 +1,1 @@
-"""What is minimised: relations (projections of W) and losses (what is centred)."""
+"""The objective that a fit minimises: relations (projections of W) and losses (what is centred)."""

@@ -12,16 +12,16 @@ from condrank.observations.rows import Rows
 
 
 class EdgeLoss:
-    """L_Ω: multiply by the weights, after each row's weighted mean was taken out where the loss centres rows.
+    """L_Ω: subtract each row's weighted mean if the loss centres rows, then multiply by the weights.
 
     Parameters
     ----------
     loss : Loss
-        Says what is centred.
+        Defines what is centred.
     edges : Edges of shape (n, m)
         The observed pairs.
     weights : ndarray of shape (n_pairs,)
-        Their weights, in the precision of the products.
+        Weights of the pairs, in the precision of the products.
     """
 
     def __init__(self, loss: Loss, edges: Edges, weights: np.ndarray):
@@ -50,19 +50,19 @@ class EdgeLoss:
 
     @property
     def mask(self) -> np.ndarray:
-        """The weights as a dense array, made when first needed."""
+        """The weights as a dense array, made on first use."""
         if self._mask is None:
             self._mask = np.asarray(self.edges.matrix(self.weights).toarray())
         return self._mask
 
 
 class LossRoot:
-    """R = √M (I - s sᵀ) with s = √m/√Σm within each row, so that R Rᵀ = L_Ω; R = √M where no row is centred.
+    """R = √M (I - s sᵀ) with s = √m/√Σm within each row, so that R Rᵀ = L_Ω. R = √M if the loss does not centre rows.
 
     Parameters
     ----------
     loss : Loss
-        Says what is centred.
+        Defines what is centred.
     edges : Edges of shape (n, m)
         The observed pairs.
     weights : ndarray of shape (n_pairs,), optional
@@ -93,7 +93,7 @@ class LossRoot:
         return self._centred(self.roots * f)
 
     def _centred(self, c: np.ndarray) -> np.ndarray:
-        """c less its part along s in each row."""
+        """c minus its part along s in each row."""
         if not self.loss.centres_rows:
             return c
         along = self._rows.spread(self._rows.sums(self._unit * c))

@@ -1,8 +1,8 @@
-"""Losses: what is minimised over the observed edges, and which mean is taken out of labels and scores before.
+"""Losses: what is minimised over the observed edges, and which mean is first subtracted from labels and scores.
 
-Every quadratic loss is ½‖L(Y - F)‖² for a projection L that takes a mean out: none (regression), or that of each
-conditioning node's edges (ranking, the paper's conditional RankRLS). Everything that depends on the loss asks the loss
-object what is centred; how that is done over edges stands in `condrank.objective.edge_loss`.
+Every quadratic loss is ½‖L(Y - F)‖² for a projection L. For regression L is the identity. For ranking (the paper's
+conditional RankRLS) L subtracts the mean of each conditioning node's edges. All code that depends on the loss asks the
+loss object what is centred. `condrank.objective.edge_loss` does the centring over edges.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class Loss:
     Attributes
     ----------
     name : str
-        Its name as a parameter.
+        The value of the parameter ``loss``.
     centres_rows : bool
-        The mean over each conditioning node's observed edges is taken out of labels and scores.
+        Whether the mean over each conditioning node's observed edges is subtracted from labels and scores.
     is_quadratic : bool
-        The minimiser solves one linear system; otherwise Newton's method solves a sequence of them.
+        Whether one linear system gives the minimiser. Otherwise Newton's method solves a sequence of systems.
     """
 
     name: str
@@ -37,7 +37,7 @@ QUADRATIC = (REGRESSION, RANKING)
 
 
 def get_loss(name: str) -> Loss:
-    """The loss of that name, or a ValueError that lists the names."""
+    """The loss of this name. Raises a ValueError that lists the names."""
     try:
         return LOSSES[name]
     except (KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""The three relations of the paper as three projections Π of the r×r weight matrix W.
+"""The three relations of the paper, as projections Π of the r×r weight matrix W.
 
-ordinary: W free. symmetric: W = Wᵀ, so h(v, v') = h(v', v). reciprocal: W = -Wᵀ, so h(v, v') = -h(v', v).
+ordinary: any W. symmetric: W = Wᵀ, so h(v, v') = h(v', v). reciprocal: W = -Wᵀ, so h(v, v') = -h(v', v).
 With the paper's ½ in the symmetric and reciprocal Kronecker kernels, λ means the same in all three.
 """
 
@@ -15,7 +15,7 @@ from condrank.base.blocks import in_threads, squares_below
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation type: ``sign`` is 0 (ordinary), +1 (symmetric) or -1 (reciprocal); what it ``says``, in words."""
+    """A type of relation. ``sign`` is 0 (ordinary), +1 (symmetric) or -1 (reciprocal); ``says`` is its meaning."""
 
     name: str
     sign: int
@@ -24,7 +24,7 @@ class Relation:
     def project(self, M: np.ndarray) -> np.ndarray:
         """Π[M]: M itself, (M + Mᵀ)/2 or (M - Mᵀ)/2, written into M. O(r²)."""
         if self.sign:
-            # Square by square, so that M and its transpose are both read from the processor's cache.
+            # In squares, so that M and its transpose are both read from the processor's cache.
             def project_square(rows: slice, cols: slice) -> None:
                 part = M[rows, cols] + self.sign * M[cols, rows].T
                 part *= 0.5
@@ -42,7 +42,7 @@ RELATIONS = {relation.name: relation for relation in (ORDINARY, SYMMETRIC, RECIP
 
 
 def get_relation(name: str) -> Relation:
-    """The relation of that name, or a ValueError that lists the names."""
+    """The relation of this name. Raises a ValueError that lists the names."""
     try:
         return RELATIONS[name]
     except (KeyError, TypeError):

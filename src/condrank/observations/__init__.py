@@ -1,12 +1,12 @@
-"""What is known of a relation: for which pairs of nodes a value was observed, and which.
+"""The observed part of a relation: for which pairs of nodes a value is known, and the values.
 
-Three forms, chosen by `RelationGraph` from what it is given:
+There are three forms. `RelationGraph` chooses one from its input:
 
-- `Complete`: every ordered pair exactly once, as a dense array or a sparse one whose unstored entries are zeros;
-- `Factored`: every ordered pair, as A S Bᵀ (classes, taxonomies, low rank), never built;
-- `Edges`: some pairs, perhaps repeatedly, perhaps weighted.
+- `Complete`: every ordered pair exactly once, as a dense array, or a sparse one in which an unstored entry is zero;
+- `Factored`: every ordered pair, as A S Bᵀ (classes, taxonomies, low rank), which is never computed as a matrix;
+- `Edges`: some pairs, which may be repeated and weighted.
 
-The complete forms answer ``reduce(Z, Z')`` = ZᵀYZ' and ``row_sums()`` = Y1: the closed forms need nothing else.
+The complete forms compute ``reduce(Z, Z')`` = ZᵀYZ' and ``row_sums()`` = Y1. The closed forms need nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Complete", "Edges", "Factored", "Observations"]
 
 
 class Observations(Protocol):
-    """What every form of observations can do. Rows are the starting nodes of edges, columns the ending ones."""
+    """Methods of every form of observations. Rows are the nodes where edges start, columns those where they end."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -32,17 +32,17 @@ class Observations(Protocol):
 
     @property
     def n_edges(self) -> int:
-        """Number of observed edges, repeated ones counted each time."""
+        """Number of observed edges; repeated edges are counted each time."""
         ...
 
     @property
     def is_complete(self) -> bool:
-        """Every ordered pair observed exactly once, with weight one."""
+        """Whether every ordered pair is observed exactly once, with weight one."""
         ...
 
     @property
     def two_way(self) -> bool:
-        """Some pair is observed in both directions."""
+        """Whether some pair of different nodes is observed in both directions."""
         ...
 
     @property
@@ -52,7 +52,7 @@ class Observations(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes of memory held."""
         ...
 
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Observations:
@@ -60,15 +60,15 @@ class Observations(Protocol):
         ...
 
     def transpose(self) -> Observations:
-        """Every edge turned round."""
+        """Every edge reversed."""
         ...
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
-        """Labels of a block of rows as an array; NaN where nothing was observed, repeated edges averaged."""
+        """Labels of a block of rows as an array. NaN where nothing was observed; repeated edges are averaged."""
         ...
 
     def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
-        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed in both directions, loops or not."""
+        """Largest |(y_ij - offset) - sign (y_ji - offset)| over two-way pairs, with or without loops."""
         ...
 
     def extremes(self) -> tuple[float, float]:
@@ -76,7 +76,7 @@ class Observations(Protocol):
         ...
 
     def count_loops(self) -> int:
-        """Number of nodes whose loop is observed."""
+        """Number of nodes whose loop (edge to themselves) is observed."""
         ...
 
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:

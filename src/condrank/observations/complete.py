@@ -1,4 +1,4 @@
-"""A relation known for every ordered pair of nodes: a dense array, or a sparse one whose unstored entries are zeros."""
+"""A relation that is known for every ordered pair of nodes: a dense array, or a sparse one (unstored means zero)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from condrank.base.dense import dense
 
 
 class EveryPair(ABC):
-    """What is the same for every relation that is known for each ordered pair."""
+    """Methods that all relations share that are known for every ordered pair."""
 
     is_complete = True
 
@@ -24,12 +24,12 @@ class EveryPair(ABC):
 
     @property
     def two_way(self) -> bool:
-        """Some pair of different nodes is observed in both directions: all are, if there are two nodes."""
+        """Whether some pair of different nodes is observed in both directions: true for two or more nodes."""
         return min(self.shape) > 1
 
     @property
     def n_edges(self) -> int:
-        """All of them: n·m."""
+        """Number of edges, n·m."""
         return self.shape[0] * self.shape[1]
 
     def reduced(self, rows: Any, cols: Any) -> np.ndarray:
@@ -59,7 +59,7 @@ class EveryPair(ABC):
 
 
 class LabelMatrix(EveryPair):
-    """A relation that is held as a matrix Y (n, m) of some kind."""
+    """A relation that is held as a matrix Y (n, m)."""
 
     def __init__(self, Y: Any):
         self.Y = Y
@@ -75,11 +75,11 @@ class LabelMatrix(EveryPair):
         return self.Y.dtype
 
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Self:
-        """The relation among some starting and some ending nodes; the labels are copied."""
+        """The relation among some starting and some ending nodes. The labels are copied."""
         return type(self)(self.Y[rows][:, cols])
 
     def transpose(self) -> Self:
-        """Every edge turned round; a view."""
+        """Every edge reversed; a view."""
         return type(self)(self.Y.T)
 
 
@@ -89,19 +89,19 @@ class Complete(LabelMatrix):
     Parameters
     ----------
     Y : ndarray or scipy sparse array of shape (n, m)
-        Finite labels, floating point; not copied.
+        Finite floating labels; not copied.
     """
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes of memory held."""
         return self.Y.data.nbytes + self.Y.indices.nbytes if sparse.issparse(self.Y) else self.Y.nbytes
 
     def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
         """ZᵀYZ' for node coordinates Z (n, r) and Z' (m, r'): two matrix products, O(nmr' + nrr').
 
-        Sparse labels cost r' for each stored one. They, and sparse coordinates, are multiplied a block of rows at a
-        time: YZ' is not held whole, nor the copy of Y that SciPy makes to multiply it by sparse ones.
+        Sparse labels cost O(r') for each stored label. Sparse labels and sparse coordinates are multiplied one block of
+        rows at a time. So neither YZ' nor SciPy's copy of Y, for a product with a sparse array, is held whole.
         """
         Y: Any = self.Y if self.Y.dtype == Z.dtype else self.Y.astype(Z.dtype)
         plain = all(isinstance(one, np.ndarray) or sparse.issparse(one) for one in (Z, Z_objects))
@@ -122,9 +122,9 @@ class Complete(LabelMatrix):
         return dense(self.Y[rows])
 
     def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
-        """Largest |(y_ij - offset) - sign (y_ji - offset)|. O(n²), in blocks that fit the cache."""
+        """Largest |(y_ij - offset) - sign (y_ji - offset)|. O(n²), in squares that fit the cache."""
         if sparse.issparse(self.Y):
-            # A pair of unstored zeros disagrees by |offset - sign·offset|, the shift of every other pair.
+            # A pair of unstored zeros disagrees by |offset - sign·offset|, which also shifts all other pairs.
             shift = offset - sign * offset
             difference = sparse.coo_array(self.Y - sign * self.Y.T)
             counted = np.ones(difference.nnz, dtype=bool) if loops else difference.row != difference.col

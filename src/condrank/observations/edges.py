@@ -1,4 +1,4 @@
-"""A relation known for some pairs only: edge lists, matrices with holes, repeated and weighted edges."""
+"""A relation that is known for some pairs only: edge lists, matrices with holes, repeated and weighted edges."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from condrank.persistence.arrays import Arrays, Held
 
 
 class Edges:
-    """Observed edges, sorted by starting node, each distinct pair once.
+    """Observed edges, sorted by starting node. Each distinct pair occurs once.
 
-    Repeated edges of a pair are merged into their weighted mean with the sum of their weights, which leaves every
-    squared loss unchanged up to a constant. An edge of weight zero is not observed.
+    Repeated edges of a pair are merged into one, with their weighted mean and the sum of their weights. This changes a
+    squared loss only by a constant. An edge of weight zero counts as not observed.
 
     Parameters
     ----------
     sources, targets : ndarray of int, shape (n_edges,)
-        Starting and ending nodes.
+        Nodes where the edges start and end.
     values : ndarray of shape (n_edges,)
         Labels, finite.
     weights : ndarray of shape (n_edges,) or None
@@ -28,7 +28,7 @@ class Edges:
     shape : (int, int)
         Number of starting and of ending nodes.
     repeats : ndarray of int, shape (n_edges,), or None
-        How many edges each entry already stands for; None: one.
+        How many edges were already merged into each entry; None means one.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Edges:
         return cls(stored.row, stored.col, stored.data, None, Y.shape)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Distinct pairs with their labels and weights; how often each was repeated is not stored."""
+        """Distinct pairs with their labels and weights. The number of repeats is not stored."""
         arrays.put("sources", self.sources.astype(np.int64))
         arrays.put("targets", self.indices.astype(np.int64))
         arrays.put("labels", self.values)
@@ -87,7 +87,7 @@ class Edges:
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held) -> Edges:
-        """Edges that `to_state` stored: at least one, between nodes that there are, each pair once."""
+        """Stored edges. Raises unless there is at least one, each pair occurs once and all nodes exist."""
         n, m = (check_count("number of nodes", length) for length in given["shape"])
         labels = held.floats("labels", None)
         n_pairs = len(labels)
@@ -99,7 +99,7 @@ class Edges:
 
     @property
     def n_edges(self) -> int:
-        """Number of observed edges, repeated ones counted each time."""
+        """Number of observed edges; repeated edges are counted each time."""
         return self.n_pairs if self.repeats is None else int(self.repeats.sum())
 
     @property
@@ -109,7 +109,7 @@ class Edges:
 
     @property
     def is_complete(self) -> bool:
-        """Every ordered pair exactly once, with weight one."""
+        """Whether every ordered pair is observed exactly once, with weight one."""
         n_all = self.shape[0] * self.shape[1]
         return self.n_edges == n_all == self.n_pairs and bool((self.weights == 1).all())
 
@@ -120,7 +120,7 @@ class Edges:
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes of memory held."""
         return self.values.nbytes + self.weights.nbytes + self.indices.nbytes + self.indptr.nbytes
 
     @property
@@ -129,7 +129,7 @@ class Edges:
         return np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
 
     def matrix(self, entries: np.ndarray) -> sparse.csr_array:
-        """An n×m sparse array with one of ``entries`` for each distinct pair; the structure is shared."""
+        """An n×m sparse array with one of ``entries`` for each distinct pair. It shares the index arrays."""
         return sparse.csr_array((entries, self.indices, self.indptr), shape=self.shape)
 
     def with_values(self, values: np.ndarray) -> Edges:
@@ -145,7 +145,7 @@ class Edges:
 
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Edges:
         """The edges among some starting and some ending nodes; repeated edges stay merged."""
-        # Edge numbers travel as the data of a sparse array (from 1, as a stored zero might be dropped).
+        # SciPy selects edge numbers, held as the data of a sparse array. They start at 1, as it may drop stored zeros.
         number: Any = self.matrix(np.arange(1, self.n_pairs + 1))[rows]
         number = number[:, cols]
         coo = number.tocoo()
@@ -154,13 +154,13 @@ class Edges:
         return Edges(coo.row, coo.col, self.values[edge], self.weights[edge], number.shape, repeats)
 
     def where(self, chosen: np.ndarray) -> Edges:
-        """The chosen ones of the distinct pairs, by a mask; the others are not observed."""
+        """The distinct pairs that a mask selects. The others count as not observed."""
         repeats = None if self.repeats is None else self.repeats[chosen]
         sources, targets = self.sources[chosen], self.indices[chosen]
         return Edges(sources, targets, self.values[chosen], self.weights[chosen], self.shape, repeats)
 
     def transpose(self) -> Edges:
-        """Every edge turned round."""
+        """Every edge reversed."""
         order = np.lexsort((self.sources, self.indices))
         sources, targets = self.indices[order], self.sources[order]
         repeats = None if self.repeats is None else self.repeats[order]
@@ -175,7 +175,7 @@ class Edges:
         return block
 
     def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
-        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed both ways. O(n_pairs log n_pairs)."""
+        """Largest |(y_ij - offset) - sign (y_ji - offset)| over two-way pairs. O(n_pairs log n_pairs)."""
         m = self.shape[1]
         key = self.sources * m + self.indices
         turned = self.indices * m + self.sources
@@ -189,7 +189,7 @@ class Edges:
 
     @property
     def two_way(self) -> bool:
-        """Some pair of different nodes is observed in both directions."""
+        """Whether some pair of different nodes is observed in both directions."""
         key = self.sources * self.shape[1] + self.indices
         turned = self.indices * self.shape[1] + self.sources
         return bool(np.isin(turned[self.sources != self.indices], key, assume_unique=True).any())
@@ -210,7 +210,7 @@ class Edges:
 
 
 def all_edges(relation: Any, centre: float = 0.0) -> Edges:
-    """Every observation as an edge, its label less ``centre``. O(nm) memory for a complete relation."""
+    """All observations as edges, with ``centre`` subtracted from the labels. O(nm) memory for a complete relation."""
     if not isinstance(relation, Edges):
         relation = Edges.from_holes(relation.to_dense())
     if centre == 0.0:

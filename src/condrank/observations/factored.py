@@ -1,4 +1,4 @@
-"""A relation known for every pair through factors, Y = A S Bᵀ: classes, taxonomies, low rank. Y is never built."""
+"""A complete relation in factors, Y = A S Bᵀ: classes, taxonomies, low rank. Y itself is never computed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Factored(EveryPair):
     Parameters
     ----------
     A, B : ndarray or scipy sparse array of shapes (n, k) and (m, l)
-        Factors of the starting and of the ending nodes, for example one column per class with a one for its members.
+        Factors of the starting and of the ending nodes: for classes, one column per class with a 1 for each member.
     S : ndarray of shape (k, l)
-        Value of the relation between factors, for example between classes.
+        Values of the relation between factors, for example between classes.
     names : list, optional
-        What the factors are, where A and B have the same: names of classes, or in a taxonomy tuples of names from the
-        root down. Nodes that come later are matched by them.
+        Names of the factors, if A and B have the same ones: names of classes or, in a taxonomy, tuples of names from
+        the root down. They match the factors of nodes that are added later.
     rest : float, optional
-        Value between a class of these and one that is not among them; None: not known.
+        Value between one of these classes and any other class; None means not known.
     levels : tuple of float, optional
-        Of a taxonomy: its values for 0, 1, … shared levels.
+        For a taxonomy, the values for 0, 1, … shared levels.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Factored(EveryPair):
     def from_classes(
         cls, labels: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype, classes: np.ndarray | None = None
     ) -> Factored:
-        """Relation S[class of v, class of v']; S is the identity by default.
+        """The relation S[class of v, class of v']. S is the identity by default.
 
-        ``classes`` names the rows and columns of S; by default those of ``labels``, in the order of ``np.unique``.
+        ``classes`` names the rows and columns of S. By default they are the classes of ``labels`` in sorted order.
         """
         present, members = _distinct(labels)
         if classes is None:
@@ -71,7 +71,7 @@ class Factored(EveryPair):
 
     @classmethod
     def from_taxonomy(cls, paths: np.ndarray, similarity: np.ndarray | None, dtype: np.dtype) -> Factored:
-        """Relation by the number of leading levels that two nodes share in a tree.
+        """The relation that depends on how many leading levels two nodes share in a tree.
 
         ``paths`` (n, levels) names each node's class on each level, from the root down. ``similarity`` (levels + 1,)
         gives the relation's value for 0, 1, … shared levels; the number itself by default.
@@ -87,7 +87,7 @@ class Factored(EveryPair):
             )
         if not np.isfinite(values).all():
             raise ValueError("similarity must be finite, got NaN or infinity")
-        # Level by level, a class is a distinct prefix; sharing one more prefix adds one more step of the value.
+        # On each level a class is a distinct prefix. Each shared prefix adds the step from one value to the next.
         n = len(paths)
         prefix = np.zeros(n, dtype=np.intp)
         blocks, steps, names = [class_members(prefix, 1, dtype)], [values[:1]], [()]
@@ -116,19 +116,19 @@ class Factored(EveryPair):
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes of memory held."""
         held = {id(M): M for M in (self.A, self.B)}
         return self.S.nbytes + sum((M.data if sparse.issparse(M) else M).nbytes for M in held.values())
 
     def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
-        """ZᵀYZ' = (AᵀZ)ᵀ S (BᵀZ'). O(nr + kr²) for classes; never n×m."""
+        """ZᵀYZ' = (AᵀZ)ᵀ S (BᵀZ'). O(nr + kr²) for classes; no n×m array."""
         left = _sums(self.A, Z)
-        return through(left, self.S, left if self.B is self.A and Z_objects is Z else _sums(self.B, Z_objects))
+        return reduce_factors(left, self.S, left if self.B is self.A and Z_objects is Z else _sums(self.B, Z_objects))
 
     def reduced(self, rows: Any, cols: Any) -> np.ndarray:
         """ΦᵀYΦ' for the bases Φ and Φ' of two coordinates, from their sums over the factors."""
         left = rows.factor_sums(self.A)
-        return through(left, self.S, left if self.B is self.A and cols is rows else cols.factor_sums(self.B))
+        return reduce_factors(left, self.S, left if self.B is self.A and cols is rows else cols.factor_sums(self.B))
 
     def reduced_sums(self, rows: Any) -> np.ndarray:
         """ΦᵀY1 for the basis Φ of coordinates."""
@@ -144,19 +144,19 @@ class Factored(EveryPair):
         return np.asarray(self.B.sum(axis=0, dtype=np.float64)).ravel()
 
     def factors_of(self, one_domain: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Factors of the conditioning nodes and of the objects: of both among the former for a single domain."""
+        """Factors of the conditioning nodes and of the objects. For a single domain the first tuple has both."""
         if not one_domain:
             return (self.A,), (self.B,)
         return ((self.A,) if self.B is self.A else (self.A, self.B)), ()
 
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Factored:
-        """The relation among some starting and some ending nodes: the same S, fewer rows of A and B."""
+        """The relation among some starting and some ending nodes: the same S, and some rows of A and B."""
         A = self.A[rows]
         same = self.B is self.A and rows is cols
         return Factored(A, self.S, A if same else self.B[cols], self.names, self.rest, self.levels)
 
     def transpose(self) -> Factored:
-        """Every edge turned round: B Sᵀ Aᵀ."""
+        """Every edge reversed: B Sᵀ Aᵀ."""
         return Factored(self.B, self.S.T, self.A, self.names, self.rest, self.levels)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
@@ -165,7 +165,7 @@ class Factored(EveryPair):
         return np.asarray((self.B @ left.T).T)
 
     def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
-        """Largest disagreement between classes, O(k²); for other factors its root mean square, O(nk² + k³)."""
+        """Largest disagreement between classes, O(k²). For other factors the root mean square, O(nk² + k³)."""
         shift = offset - sign * offset
         if self.B is self.A:
             S = self._present()
@@ -176,7 +176,7 @@ class Factored(EveryPair):
                 gap = np.abs(difference - shift)
                 if not loops:
                     members = np.asarray(self.A.sum(axis=0)).ravel()
-                    gap[np.diag(members[members > 0] == 1)] = 0  # a class of one has nothing but its loop
+                    gap[np.diag(members[members > 0] == 1)] = 0  # a class of one node has only a loop
                 return float(gap.max(initial=0.0))
         AA, BB, BA = (dense(M).astype(np.float64) for M in (self.A.T @ self.A, self.B.T @ self.B, self.B.T @ self.A))
         S = self.S.astype(np.float64)
@@ -184,12 +184,12 @@ class Factored(EveryPair):
         cross = np.sum((S @ BA @ S) * BA.T)
         total = self.row_sums().sum() * (1 - sign)
         energy = 2 * square - 2 * sign * cross - 2 * shift * total + shift**2 * self.n_edges
-        # The difference of two equal energies leaves rounding noise, not a disagreement.
+        # The difference of two equal energies is rounding noise, not a disagreement.
         noise = 1e-12 * max(square, 1e-300)
         return float(np.sqrt(energy / max(self.n_edges, 1))) if energy > noise else 0.0
 
     def extremes(self) -> tuple[float, float]:
-        """Smallest and largest label: of S for classes, of a block of rows otherwise."""
+        """Smallest and largest label. For factors that are not classes, only a block of rows is searched."""
         if self.n_edges == 0:
             return 0.0, 0.0
         if _one_hot(self.A) and _one_hot(self.B):
@@ -199,17 +199,17 @@ class Factored(EveryPair):
         return float(some.min()), float(some.max())
 
     def _present(self) -> np.ndarray:
-        """S between the factors that some node has: after `take`, some classes may have no member."""
+        """S between the factors that some node has. After `take` some classes may have no member."""
         return self.S[np.ix_(_used(self.A), _used(self.B))]
 
 
-def through(left: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(AᵀZ)ᵀ S (BᵀZ') of sums over factors, (k, r) and (l, s) or (l,), in the precision of the first."""
+def reduce_factors(left: np.ndarray, S: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(AᵀZ)ᵀ S (BᵀZ') from the sums AᵀZ (k, r) and BᵀZ' (l, s) or (l,), in the precision of the first."""
     return left.T @ (S.astype(left.dtype, copy=False) @ right)
 
 
 def _distinct(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Names of classes, sorted, and which of them each node's is; a missing one is refused."""
+    """Sorted names of classes, and the number of each node's class. Raises if a class is missing."""
     if labels.dtype.kind in "fcmM":
         missing = np.isnan(labels)
     elif labels.dtype.kind == "O":
@@ -220,7 +220,7 @@ def _distinct(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if missing.any():
         place = int(np.argmax(missing))
         raise ValueError(
-            f"labels must name a class for each node, but {int(missing.sum())} are missing, the first of node {place} "
+            f"labels must name a class for each node, but {int(missing.sum())} are missing, the first for node {place} "
             f"({labels.tolist()[place]!r}); leave such nodes out"
         )
     try:
@@ -232,16 +232,16 @@ def _distinct(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_members(member: np.ndarray, n_classes: int, dtype: np.dtype) -> sparse.csr_array:
-    """n×k array with a one where a node belongs to a class."""
+    """Sparse n×k array with a 1 where a node belongs to a class."""
     n = len(member)
     return sparse.csr_array((np.ones(n, dtype=dtype), member, np.arange(n + 1)), shape=(n, n_classes))
 
 
 def _places(present: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Position in ``classes``, which are different from each other, of each class that is present."""
+    """Position in ``classes`` of each class that is present. Raises if ``classes`` repeats or lacks a name."""
     place = {name: position for position, name in enumerate(classes.tolist())}
     if classes.ndim != 1 or len(place) < len(classes):
-        raise ValueError(f"classes must be one-dimensional and different from each other, got {classes!r:.200}")
+        raise ValueError(f"classes must be one-dimensional and unique, got {classes!r:.200}")
     for name in present.tolist():
         if name not in place:
             raise ValueError(f"classes must name every class of the labels, but {name!r} is not among them")

@@ -1,4 +1,4 @@
-"""Sums over the observed edges of each conditioning node, and one value a node spread back over its edges."""
+"""Sums over the observed edges of each conditioning node, and values of nodes copied to their edges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Rows:
-    """The edges of each node, in compressed sparse rows; nodes without an edge are left out.
+    """The edges of each node, in compressed sparse rows. Nodes without an edge are left out.
 
     Parameters
     ----------
@@ -20,9 +20,9 @@ class Rows:
         self._starts, self._counts = indptr[self.filled], counts[self.filled]
 
     def sums(self, entries: np.ndarray) -> np.ndarray:
-        """Sum of the entries of each node that has any. O(n_pairs)."""
+        """Sum of the entries of each node that has an edge. O(n_pairs)."""
         return np.add.reduceat(entries, self._starts) if len(entries) else entries
 
     def spread(self, values: np.ndarray) -> np.ndarray:
-        """The value of its node at every edge. O(n_pairs)."""
+        """For every edge the value of its node. O(n_pairs)."""
         return np.repeat(values, self._counts)

@@ -1,1 +1,1 @@
-"""Products over observed edges: sampled products, Kronecker and other edge kernels."""
+"""Products over the observed edges: sampled products, Kronecker kernels and other edge kernels."""

@@ -1,6 +1,6 @@
-"""Pairwise kernels between edges beside the Kronecker ones: linear, poly2D, Cartesian, ranking, metric learning.
+"""Kernels between edges other than Kronecker kernels: linear, poly2D, Cartesian, ranking, metric learning.
 
-With k the kernel of the conditioning nodes and g that of the objects (k again in one domain), between (a, b) and (c, d)
+k is the kernel of the conditioning nodes, g that of the objects (k again in one domain). Between (a, b) and (c, d):
 
     linear      k(a, c) + g(b, d)                               main effects of both ends
     poly2D      (k(a, c) + g(b, d))²                            main effects and interaction
@@ -8,7 +8,7 @@ With k the kernel of the conditioning nodes and g that of the objects (k again i
     ranking     k(a, c) - k(a, d) - k(b, c) + k(b, d)           differences of one score, reciprocal
     mlpk        (k(a, c) - k(a, d) - k(b, c) + k(b, d))²        a learned metric, symmetric
 
-Each multiplies a vector on the observed edges, scattered into a sparse X, without its edge kernel matrix.
+Each class multiplies its kernel by a vector on the observed edges, held in a sparse X, without the kernel matrix.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from condrank.observations.edges import Edges
 from condrank.products.kronecker import Folded, KroneckerEdges, Sandwich
 
 NEW_NODES = (
-    "the Cartesian edge kernel cannot predict for nodes other than the training nodes: an edge is similar only to "
-    "edges that share a node with it; use the Kronecker kernel (relation='ordinary') for new nodes"
+    "the Cartesian edge kernel cannot predict for nodes other than the training nodes, because an edge is similar only "
+    "to edges that share a node with it; use the Kronecker kernel (relation='ordinary') for new nodes"
 )
 
 
 class EdgeKernel(Protocol):
-    """A kernel between edges, bound to the observed ones."""
+    """A kernel between edges, for fixed observed edges. ``known_only``: it scores training nodes only."""
 
     name: str
     edges: Edges
@@ -43,12 +43,12 @@ class EdgeKernel(Protocol):
     def predict(
         self, a: np.ndarray, K_queries: np.ndarray | None = None, K_objects: np.ndarray | None = None
     ) -> np.ndarray:
-        """Scores (n_queries, n_objects) from kernel rows against the training nodes; None: those themselves."""
+        """Scores (n_queries, n_objects) from kernel rows against the training nodes; None means the training nodes."""
         ...
 
 
 class _Bound:
-    """Node kernels and observed edges, and the sums X1 and Xᵀ1 of a vector on them."""
+    """Node kernels and observed edges, and the sums X1 and Xᵀ1 of a vector on the edges."""
 
     name = ""
     one_domain = False
@@ -56,7 +56,7 @@ class _Bound:
 
     def __init__(self, K: np.ndarray, G: np.ndarray | None, edges: Edges, backend: str = "auto"):
         if self.one_domain and G is not None and G is not K:
-            raise ValueError(f"the {self.name} edge kernel has one domain, but the objects have a kernel of their own")
+            raise ValueError(f"the {self.name} edge kernel needs one domain, but the objects have their own kernel")
         self.K, self.G, self.edges, self.backend = K, K if G is None else G, edges, backend
         self._sources = edges.sources
 
@@ -73,7 +73,7 @@ class _Bound:
 
 
 class LinearEdges(_Bound):
-    """k(a, c) + g(b, d): (K X1)_a + (G Xᵀ1)_b. O(n² + m² + n_pairs) a product."""
+    """k(a, c) + g(b, d): (K X1)_a + (G Xᵀ1)_b. O(n² + m² + n_pairs) per product."""
 
     name = "linear"
 
@@ -92,7 +92,7 @@ class LinearEdges(_Bound):
 
 
 class Poly2DEdges(_Bound):
-    """(k(a, c) + g(b, d))²: K² X J + 2 K X G + J X G², squares elementwise. O(n_pairs (n + m)) a product."""
+    """(k(a, c) + g(b, d))²: K² X J + 2 K X G + J X G², squares elementwise. O(n_pairs (n + m)) per product."""
 
     name = "poly2D"
 
@@ -119,7 +119,7 @@ class Poly2DEdges(_Bound):
 class CartesianEdges(_Bound):
     """k(a, c) [b = d] + [a = c] g(b, d): KX + XG, between training nodes only.
 
-    An edge meets only those that share an end with it: O(Σ degree²) a product, by sparse columns and rows of X.
+    An edge is similar only to edges that share an end with it. O(Σ degree²) per product, by rows and columns of X.
     """
 
     name = "cartesian"
@@ -147,7 +147,7 @@ class CartesianEdges(_Bound):
     def predict(
         self, a: np.ndarray, K_queries: np.ndarray | None = None, K_objects: np.ndarray | None = None
     ) -> np.ndarray:
-        """Scores (n, m) of all pairs of training nodes; other nodes are refused."""
+        """Scores (n, m) of all pairs of training nodes. Other nodes raise an error."""
         if K_queries is not None or K_objects is not None:
             raise ValueError(NEW_NODES)
         X = self.edges.matrix(a)
@@ -155,7 +155,7 @@ class CartesianEdges(_Bound):
 
 
 class RankingEdges(_Bound):
-    """k(a, c) - k(a, d) - k(b, c) + k(b, d): t = X1 - Xᵀ1, (Kt)_a - (Kt)_b. O(n² + n_pairs) a product."""
+    """k(a, c) - k(a, d) - k(b, c) + k(b, d): t = X1 - Xᵀ1, (Kt)_a - (Kt)_b. O(n² + n_pairs) per product."""
 
     name = "ranking"
     one_domain = True
@@ -178,7 +178,7 @@ class RankingEdges(_Bound):
 class MetricEdges(_Bound):
     """The metric learning pairwise kernel (k(a, c) - k(a, d) - k(b, c) + k(b, d))².
 
-    N = diag(X1 + Xᵀ1) - X - Xᵀ, F = K N K, and F_aa + F_bb - 2 F_ab. O((n_pairs + n) n) a product.
+    With N = diag(X1 + Xᵀ1) - X - Xᵀ and F = K N K it is F_aa + F_bb - 2 F_ab. O((n_pairs + n) n) per product.
     """
 
     name = "mlpk"
@@ -187,7 +187,7 @@ class MetricEdges(_Bound):
     def __init__(self, K: np.ndarray, G: np.ndarray | None, edges: Edges, backend: str = "auto"):
         super().__init__(K, G, edges, backend)
         n = edges.shape[0]
-        # Every node's loop joins the pattern: it carries the diagonal of N, and F_aa is read off there.
+        # The loop of every node is added to the pattern. It holds the diagonal of N, and F_aa is read from it.
         loops = np.arange(n)
         self._fold = Folded(np.append(self._sources, loops), np.append(edges.indices, loops), n, +1)
         self._sandwich = Sandwich(self.K, self.K, self._fold.entries, self._fold.pairs, backend)
@@ -195,7 +195,7 @@ class MetricEdges(_Bound):
     def _spread(self, a: np.ndarray) -> np.ndarray:
         """Entries of N on the folded pattern."""
         out, into = self._sums(a)
-        return self._fold.turned(np.append(-a, (out + into) / 2))
+        return self._fold.both_ways(np.append(-a, (out + into) / 2))
 
     def product(self, a: np.ndarray) -> np.ndarray:
         """The edge kernel times a, at the observed edges."""
@@ -220,7 +220,7 @@ EDGE_KERNELS = {kind.name: kind for kind in (LinearEdges, Poly2DEdges, Cartesian
 
 
 def edge_kernel(name: str, K: np.ndarray, G: np.ndarray | None, edges: Edges, backend: str = "auto") -> EdgeKernel:
-    """The edge kernel of that name, a relation's Kronecker kernel among them, bound to the observed edges.
+    """The edge kernel of this name for the observed edges; the name of a relation gives its Kronecker kernel.
 
     Parameters
     ----------
@@ -229,14 +229,14 @@ def edge_kernel(name: str, K: np.ndarray, G: np.ndarray | None, edges: Edges, ba
     K : ndarray of shape (n, n)
         Kernel of the conditioning nodes.
     G : ndarray of shape (m, m) or None
-        Kernel of the objects; None: they are the same nodes.
+        Kernel of the objects; None if they are the same nodes.
     edges : Edges
         Observed edges.
     backend : {"auto", "numba", "numpy"}
-        Of the sampled products.
+        Backend of the sampled products.
     """
     if name in RELATIONS:
         return KroneckerEdges(RELATIONS[name], K, G, edges, backend)
     if name not in EDGE_KERNELS:
-        raise ValueError(f"an edge kernel is one of {[*RELATIONS, *EDGE_KERNELS]}, got {name!r}")
+        raise ValueError(f"the edge kernel must be one of {[*RELATIONS, *EDGE_KERNELS]}, got {name!r}")
     return EDGE_KERNELS[name](K, G, edges, backend)

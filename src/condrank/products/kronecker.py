@@ -1,8 +1,9 @@
 """Kronecker kernels between observed edges: K S G at some pairs of nodes, for a sparse S, without the edge kernel.
 
-The generalised vec trick: with a on the observed edges scattered into S, the ordinary edge kernel times a is K S G at
-those edges. One factor meets the sparse S, the other is multiplied only where a value is asked for: O(n_pairs (n + m)).
-Symmetric and reciprocal kernels are K (S ± Sᵀ) K / 2; both directions of a pair are folded into one.
+This is the generalised vec trick. Let S hold the entries of a vector a at the observed edges. Then the ordinary edge
+kernel times a is K S G at these edges. One factor is multiplied by the sparse S, the other only at the pairs where a
+value is needed: O(n_pairs (n + m)). Symmetric and reciprocal kernels are K (S ± Sᵀ) K / 2. For these, the two
+directions of a pair are folded into one.
 """
 
 from __future__ import annotations
@@ -13,43 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from condrank.base.measured import (
-    AT_EDGES_FLOPS_PER_MULTIPLICATION,
-    IDLE_NODES_SHARE,
-    NUMBA_LEAST_MULTIPLICATIONS,
-    SINGLE_TIME_PER_DOUBLE_TIME,
-    TIMES_FLOPS_PER_MULTIPLICATION,
-    TRANSPOSED_FLOPS_PER_ENTRY,
-)
+from condrank.base.measured import IDLE_NODES_SHARE
 from condrank.objective.relations import Relation
 from condrank.observations.edges import Edges
-from condrank.products.sampled import SampledProducts, numba_loops
-
-
-def loops_for(backend: str, n_pairs: int, width: int) -> str:
-    """Which loops `SampledProducts` will run."""
-    small = backend == "auto" and n_pairs * width < NUMBA_LEAST_MULTIPLICATIONS
-    return "numpy" if backend == "numpy" or small or numba_loops() is None else "numba"
-
-
-def dense_products(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> tuple[bool, bool]:
-    """Whether the two products of K S G at n_pairs pairs are faster dense than sampled, for a sparse S (n, m)."""
-    size = shape[0] * shape[1]
-    return TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_entries >= size, AT_EDGES_FLOPS_PER_MULTIPLICATION[
-        loops
-    ] * n_pairs >= size
-
-
-def product_cost(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> float:
-    """K S G at n_pairs pairs for a sparse S (n, m), in multiplications of a dense product in double precision."""
-    n, m = shape
-    sampled_first, sampled_second = (
-        TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_entries,
-        AT_EDGES_FLOPS_PER_MULTIPLICATION[loops] * n_pairs,
-    )
-    first = min(sampled_first, SINGLE_TIME_PER_DOUBLE_TIME * n * m) * m
-    second = min(sampled_second * n + TRANSPOSED_FLOPS_PER_ENTRY * n * m, SINGLE_TIME_PER_DOUBLE_TIME * n * m * n)
-    return float(first + second)
+from condrank.products.cost import dense_products, loops_for, product_cost
+from condrank.products.sampled import SampledProducts
 
 
 class Pattern(NamedTuple):
@@ -61,7 +30,7 @@ class Pattern(NamedTuple):
 
     @classmethod
     def of_keys(cls, keys: np.ndarray, shape: tuple[int, int]) -> Pattern:
-        """Pairs (i, j) given as ascending numbers i m + j."""
+        """The pairs (i, j) with ascending keys i m + j."""
         indptr = np.searchsorted(keys, np.arange(shape[0] + 1, dtype=np.int64) * shape[1])
         return cls(indptr, keys % shape[1], shape)
 
@@ -72,7 +41,7 @@ class Pattern(NamedTuple):
 
 
 class Sandwich:
-    """F = K S G at the pairs asked for, S (n, m) sparse with a fixed pattern, K (n, n) and G (m, m) symmetric.
+    """F = K S G at some pairs. S (n, m) is sparse with a fixed pattern; K (n, n) and G (m, m) are symmetric.
 
     Parameters
     ----------
@@ -81,16 +50,16 @@ class Sandwich:
     entries : Pattern
         Where S has entries.
     pairs : Pattern
-        Where F is wanted.
+        Where F is needed.
     backend : {"auto", "numba", "numpy"}
-        Of the sampled products.
+        Backend of the sampled products.
     branch : {"auto", "objects", "rows"}
-        Which factor meets S first: S G, then K; or Sᵀ K, then G. "auto" takes the cheaper.
+        Which factor is multiplied by S first: S G, then K; or Sᵀ K, then G. "auto" takes the cheaper order.
 
     Notes
     -----
-    Each of the two products is sampled, O(n_entries m) or O(n_pairs n), or dense, O(n m min(n, m)), where the pattern
-    is so full that a matrix product is faster (about a fifteenth with numba).
+    Each of the two products is either sampled, O(n_entries m) or O(n_pairs n), or dense, O(n m min(n, m)). Dense is
+    faster if the pattern is full enough (about a fifteenth of all pairs with numba).
     """
 
     def __init__(
@@ -107,7 +76,7 @@ class Sandwich:
         self.cost_objects, self.cost_rows = product_cost((n, m), *counts), product_cost((m, n), *counts)
         self.sparse_first, self.sparse_second = (not dense for dense in dense_products((n, m), *counts))
         self.rows_first = branch == "rows" or (branch == "auto" and self.cost_rows < self.cost_objects)
-        # Sᵀ K at the turned pairs is the other branch, so S itself is turned and one code serves both.
+        # The other branch is Sᵀ K at the reversed pairs. So S is transposed, and the same code serves both branches.
         self.order = None
         if self.rows_first:
             self.order = np.lexsort((entries.rows, entries.indices))
@@ -116,12 +85,12 @@ class Sandwich:
         self.outer, self.inner, self.entries, self.pairs = K, G, entries, pairs
         self._first = SampledProducts(entries.indptr, entries.indices, entries.shape, backend)
         self._second = SampledProducts(pairs.indptr, pairs.indices, pairs.shape, backend)
-        # Places in the dense arrays, where a product is dense.
+        # Positions in the dense arrays, if a product is dense.
         self._at = None if self.sparse_second else pairs.rows * pairs.shape[1] + pairs.indices
         self._from = None if self.sparse_first else entries.rows * entries.shape[1] + entries.indices
 
     def astype(self, dtype: np.dtype, known: dict[int, np.ndarray]) -> Sandwich:
-        """The same products in another precision; ``known`` has kernels that were converted already, by their id."""
+        """The same products in another precision. ``known`` holds kernels that are already converted, by their id."""
         other = copy(self)
         other.outer = known.get(id(self.outer), self.outer).astype(dtype, copy=False)
         known = known | {id(self.outer): other.outer}
@@ -130,11 +99,11 @@ class Sandwich:
 
     @property
     def cost(self) -> float:
-        """One product, in multiplications of a dense matrix product."""
+        """Cost of one product, in multiplications of a dense matrix product."""
         return self.cost_rows if self.rows_first else self.cost_objects
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
-        """F at the pairs, for the entries of S in the order of their pattern."""
+        """F at the pairs. ``values`` are the entries of S in the order of their pattern."""
         if self.order is not None:
             values = values[self.order]
         if self.sparse_first:
@@ -151,9 +120,9 @@ class Sandwich:
 
 
 class Folded:
-    """Both directions of each observed pair as one, for kernels that know no direction up to a sign.
+    """Both directions of each observed pair as one, for kernels in which the directions differ at most by a sign.
 
-    S ± Sᵀ has the entries ``turned(a)``; a function of unordered pairs spreads back over the edges by ``place``.
+    S ± Sᵀ has the entries ``both_ways(a)``. ``place`` is the unordered pair of each edge.
 
     Parameters
     ----------
@@ -176,12 +145,12 @@ class Folded:
         order = np.argsort(both)
         self.entries = Pattern.of_keys(both[order], (n, n))
         self._pair = np.concatenate([np.arange(len(keys)), apart])[order]
-        # A loop meets itself: twice in S + Sᵀ, never in S - Sᵀ.
+        # A loop is its own reverse: it counts twice in S + Sᵀ and not at all in S - Sᵀ.
         scale = np.concatenate([np.where(low == high, 1 + sign, 1), np.full(len(apart), sign)])
         self._scale = scale[order].astype(np.int8)
 
-    def turned(self, a: np.ndarray) -> np.ndarray:
-        """Entries of S ± Sᵀ, where S has a at the edges. O(n_edges)."""
+    def both_ways(self, a: np.ndarray) -> np.ndarray:
+        """Entries of S ± Sᵀ, where S has the entries a at the edges. O(n_edges)."""
         total = np.bincount(self.place, weights=self.direction * a, minlength=len(self.pairs.indices))
         return total.astype(a.dtype, copy=False)[self._pair] * self._scale
 
@@ -196,7 +165,7 @@ class KroneckerEdges:
     K : ndarray of shape (n, n)
         Kernel of the conditioning nodes.
     G : ndarray of shape (m, m) or None
-        Kernel of the objects; None: they are the same nodes.
+        Kernel of the objects; None if they are the same nodes.
     edges : Edges
         Observed edges.
     backend, branch : str
@@ -215,7 +184,7 @@ class KroneckerEdges:
         branch: str = "auto",
     ):
         if relation.sign and G is not None and G is not K:
-            raise ValueError(f"a {relation.name} relation has one domain, but the objects have a kernel of their own")
+            raise ValueError(f"a {relation.name} relation needs one domain, but the objects have their own kernel")
         self.name, self.relation, self.edges = relation.name, relation, edges
         self.K, self.G = K, K if G is None else G
         sources, targets = edges.sources, edges.indices
@@ -236,18 +205,18 @@ class KroneckerEdges:
 
     @property
     def cost(self) -> float:
-        """One product, in multiplications of a dense matrix product."""
+        """Cost of one product, in multiplications of a dense matrix product."""
         return self.sandwich.cost
 
     def product(self, a: np.ndarray) -> np.ndarray:
         """The edge kernel times a, at the observed edges. O(n_pairs (n + m))."""
         if self._fold is None:
             return self.sandwich(a)
-        folded = self.sandwich(self._fold.turned(a))[self._fold.place]
+        folded = self.sandwich(self._fold.both_ways(a))[self._fold.place]
         return folded * (0.5 * self._fold.direction).astype(folded.dtype)
 
     def astype(self, dtype: np.dtype) -> KroneckerEdges:
-        """The same kernel in another precision; the pattern of the edges is shared."""
+        """The same kernel in another precision. It shares the pattern of the edges."""
         if self.K.dtype == dtype:
             return self
         other = copy(self)
@@ -264,31 +233,31 @@ class KroneckerEdges:
         return (own + self.relation.sign * self.K[sources, targets] ** 2) / 2 if self.relation.sign else own
 
     def coefficients(self, a: np.ndarray) -> sparse.csr_array:
-        """A (n, m), sparse: scores are k_vᵀ A k_v'."""
+        """The sparse A (n, m) for which scores are k_vᵀ A k_v'."""
         S = self.edges.matrix(a)
         return S if not self.relation.sign else sparse.csr_array((S + self.relation.sign * S.T) * a.dtype.type(0.5))
 
     def from_coefficients(self, A: sparse.csr_array) -> np.ndarray:
-        """a with ``coefficients(a)`` = A, of those A that these edges can make. O(n_pairs)."""
+        """The a with ``coefficients(a)`` = A, for an A that these edges can give. O(n_pairs)."""
         sources, targets = self.edges.sources, self.edges.indices
         a = np.asarray(A[sources, targets])
         if self._fold is None:
             return a
-        # A pair observed one way shares its coefficient with the other direction; a loop has no other.
+        # A pair that is observed one way shares its coefficient with the other direction. A loop has only one.
         both = np.bincount(self._fold.place)[self._fold.place]
         return a * np.where(sources == targets, 1, 2 / both).astype(a.dtype)
 
     def predict(
         self, a: np.ndarray, K_queries: np.ndarray | None = None, K_objects: np.ndarray | None = None
     ) -> np.ndarray:
-        """Scores (n_queries, n_objects) from kernel rows against the training nodes; None: those themselves."""
+        """Scores (n_queries, n_objects) from kernel rows against the training nodes; None means the training nodes."""
         K_queries = self.K if K_queries is None else K_queries
         K_objects = self.G if K_objects is None else K_objects
         return bilinear(K_queries, self.coefficients(a), K_objects)
 
 
 def bilinear(K_queries: np.ndarray, A: sparse.csr_array, K_objects: np.ndarray) -> np.ndarray:
-    """K_queries A K_objectsᵀ for a sparse A, in the cheaper order. O(n_queries n_objects min(n, m)) beside A."""
+    """K_queries A K_objectsᵀ for a sparse A, in the cheaper order. O(n_queries n_objects min(n, m)) without A."""
     (q, n), (o, m) = K_queries.shape, K_objects.shape
     if A.nnz * o + q * n * o <= A.nnz * q + q * m * o:
         return K_queries @ np.asarray(A @ K_objects.T)
@@ -296,7 +265,7 @@ def bilinear(K_queries: np.ndarray, A: sparse.csr_array, K_objects: np.ndarray) 
 
 
 def renumbered(n: int, *ends: np.ndarray) -> tuple[np.ndarray | None, list[np.ndarray]]:
-    """The nodes that occur and the ends numbered within them; None and the ends as they are if nearly all occur."""
+    """The nodes that occur, and the ends as positions among them. If nearly all occur: None and the ends as given."""
     seen = np.zeros(n, dtype=bool)
     for end in ends:
         seen[end] = True
@@ -307,5 +276,5 @@ def renumbered(n: int, *ends: np.ndarray) -> tuple[np.ndarray | None, list[np.nd
 
 
 def submatrix(K: np.ndarray, used: np.ndarray | None) -> np.ndarray:
-    """The kernel among the nodes used; K itself, uncopied, for None."""
+    """The kernel among the used nodes; K itself, without a copy, for None."""
     return K if used is None else K[np.ix_(used, used)]

@@ -1,7 +1,7 @@
 """Sampled products: dense times dense at the observed edges only, and sparse times dense.
 
-Two loops carry every iteration on a sparse graph. They are compiled by numba on first use (cached on disk, without
-the GIL) and run in threads over blocks of rows; where numba is not installed, NumPy and SciPy twins take over.
+Two loops take most of the time of an iteration on a sparse graph. numba compiles them on first use (cached on disk,
+without the GIL), and they run in threads over blocks of rows. Without numba, NumPy and SciPy do the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SampledProducts:
     shape : (int, int)
         n and m.
     backend : {"auto", "numba", "numpy"}
-        "auto" takes numba where it is installed and the products are large.
+        "auto" uses numba if it is installed and the products are large.
     """
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray, shape: tuple[int, int], backend: str = "auto"):
@@ -43,7 +43,7 @@ class SampledProducts:
         """A[i]·B[j] for every observed pair (i, j), from A (n, r) and B (m, r). O(n_pairs r)."""
         out = np.empty(self.n_pairs, dtype=np.result_type(A, B))
         loops = self._loops(A.shape[1])
-        A, B = by_rows(A), by_rows(B)  # rows of them are read
+        A, B = by_rows(A), by_rows(B)  # both are read by rows
         if loops is not None:
             self._in_threads(
                 lambda first, last: loops[0](self.indptr, self.indices, A, B, first, last, out), A.shape[1]
@@ -75,7 +75,7 @@ class SampledProducts:
         return numba_loops()
 
     def _in_threads(self, loop: Callable[[int, int], Any], width: int) -> None:
-        """Run a loop over blocks of rows with about equally many edges."""
+        """Run a loop in threads over blocks of rows that have about the same number of edges."""
         if self.n_pairs * width < THREADS_LEAST_MULTIPLICATIONS:
             loop(0, self.shape[0])
             return
@@ -109,11 +109,11 @@ def times_loop(indptr, indices, entries, B, first, last, out):
 
 @cache
 def numba_loops() -> tuple[Callable[..., None], Callable[..., None]] | None:
-    """Both loops compiled, or None where numba is not installed."""
+    """Both loops, compiled; None if numba is not installed."""
     try:
         from numba import njit
     except ImportError:
         return None
-    # Sums may be reordered (and so vectorised), but NaN and infinity keep their meaning.
+    # Sums may be reordered, so that they can be vectorised. NaN and infinity keep their meaning.
     compiled = njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_model="numpy")
     return compiled(at_edges_loop), compiled(times_loop)

@@ -17,7 +17,7 @@ from condrank.nodes import Coordinates
 from condrank.objective.losses import REGRESSION, Loss
 from condrank.objective.relations import RECIPROCAL, SYMMETRIC
 from condrank.observations import Edges
-from condrank.products.compared import compared_values, turn_by_signs
+from condrank.products.compared import compared_values, multiply_by_signs
 from condrank.solvers.complete_inverse import CompleteInverse
 from condrank.solvers.krylov import Operator
 from condrank.solvers.primal import PrimalSystem
@@ -90,12 +90,12 @@ class ComparedSystem(PrimalSystem):
         Z = self.Z
         F = (Z @ W[0]) @ Z.T
         for x, block in zip(self.features, W[1:], strict=True):
-            F += turn_by_signs((Z @ block) @ Z.T, x, x)
+            F += multiply_by_signs((Z @ block) @ Z.T, x, x)
         F = self.loss_operator.on_all(F)
         out = np.empty_like(W)
         out[0] = RECIPROCAL.project(Z.T @ (F @ Z))
         for x, block in zip(self.features, out[1:], strict=True):
-            block[:] = SYMMETRIC.project(Z.T @ (turn_by_signs(F.copy(), x, x) @ Z))
+            block[:] = SYMMETRIC.project(Z.T @ (multiply_by_signs(F.copy(), x, x) @ Z))
         return out
 
     def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:

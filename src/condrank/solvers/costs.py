@@ -19,7 +19,7 @@ from condrank.base.measured import (
 )
 from condrank.observations import Complete, Edges, Factored
 from condrank.problem.problem import Problem
-from condrank.products.kronecker import loops_for
+from condrank.products.cost import loops_for
 
 # Arrays that conjugate gradients need beside the right-hand side: x, r, p, z and the product.
 CG_ARRAYS = 5

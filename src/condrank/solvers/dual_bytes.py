@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from condrank.base.measured import GATHERED_ENTRIES
 from condrank.problem.problem import n_eigenvectors
 from condrank.problem.settings import Settings
-from condrank.products.kronecker import dense_products, loops_for
+from condrank.products.cost import dense_products, loops_for
 from condrank.solvers.edge_preconditioner import block_rows
 
 

@@ -25,7 +25,8 @@ from condrank.base.measured import (
 )
 from condrank.problem.expected import Expected, Strengths, dual_steps, moment_steps
 from condrank.problem.problem import n_eigenvectors
-from condrank.products.kronecker import KroneckerEdges, loops_for
+from condrank.products.cost import loops_for
+from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import numpy as np
 from condrank.base.measured import AT_EDGES_FLOPS_PER_MULTIPLICATION, FEATURE_BLOCK_ENTRIES, GRAM_ROUNDING_EPS
 from condrank.objective.relations import Relation
 from condrank.problem.problem import n_eigenvectors
-from condrank.products.kronecker import KroneckerEdges, loops_for
+from condrank.products.cost import loops_for
+from condrank.products.kronecker import KroneckerEdges
 from condrank.products.sampled import SampledProducts
 from condrank.solvers.krylov import Operator
 

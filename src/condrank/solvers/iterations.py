@@ -5,7 +5,7 @@ from __future__ import annotations
 from condrank.base.measured import SAMPLE_LEAST_FLOPS, STEP_FLOPS
 from condrank.problem.expected import Expected
 from condrank.problem.problem import Problem
-from condrank.products.kronecker import loops_for, product_cost
+from condrank.products.cost import loops_for, product_cost
 from condrank.solvers.costs import has_dense_products, iteration_flops
 
 
