@@ -1,21 +1,30 @@
-"""Tasks on whatever scheduler Dask has: a `dask.distributed` cluster where there is a client, threads otherwise.
+"""Tasks on the scheduler that Dask has: a `dask.distributed` cluster if there is a client, threads otherwise.
 
-Every task is made of Dask's lineage and nothing else: no data is scattered that could not be made again, so that a
-worker may die at any time. The scheduler then makes again what that worker held, and nothing of it is seen here.
+Every task is made from Dask's lineage: no data is scattered that could not be made again, so workers may die at any
+time, even all of them. The scheduler makes their results again as soon as there is a worker. A cluster without workers
+raises `TimeoutError` after a time that ``condrank.workers-timeout`` in Dask's configuration sets.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext, suppress
+from time import monotonic, sleep
 from typing import Any
 
-from dask import base
+from dask import base, config
 from dask.delayed import Delayed, delayed
+from dask.utils import parse_timedelta
 from joblib import parallel_config
 
 from condrank.base.measured import JOINED_RESULTS_PER_TASK
+
+# A fit waits so long for a worker of a cluster that has none.
+WORKERS_TIMEOUT = "60s"
+# Seconds between two looks at a cluster that has not finished, and seconds that the scheduler has for an answer.
+LOOK_EVERY, ANSWER_WITHIN = 0.5, 5.0
 
 
 def shared(data: Any) -> Delayed:
@@ -36,9 +45,28 @@ def total(tasks: Sequence[Delayed], join: Callable[[Sequence[Any]], Any] = sum) 
     return compute([joined(tasks, join)])[0]
 
 
-def compute(tasks: Sequence[Delayed]) -> list[Any]:
-    """Results of tasks, on the client."""
-    return list(base.compute(*tasks))
+def compute(tasks: Sequence[Any]) -> list[Any]:
+    """Results of tasks or of Dask collections, on the client.
+
+    Raises
+    ------
+    TimeoutError
+        The cluster has had no worker for ``condrank.workers-timeout``.
+    ConnectionError
+        The scheduler has lost the tasks: it was restarted, or the client was closed.
+    """
+    client = current_client()
+    if client is None:
+        return list(base.compute(*tasks))
+    futures = client.compute(list(tasks))
+    try:
+        _wait(client, futures)
+        return client.gather(futures)
+    except CancelledError as error:
+        raise ConnectionError(
+            "the scheduler no longer has the tasks of this fit: it was restarted, or the client was closed or "
+            "disconnected; connect a new Client, make the graph again and fit again"
+        ) from error
 
 
 def persist(tasks: Sequence[Delayed]) -> list[Delayed]:
@@ -46,20 +74,41 @@ def persist(tasks: Sequence[Delayed]) -> list[Delayed]:
     return list(base.persist(*tasks))
 
 
-def worker_threads() -> list[str]:
-    """Address of the worker of each thread of the cluster in use; of this machine's threads, an empty name."""
+def current_client() -> Any:
+    """The client of the cluster that Dask uses now; None if Dask runs tasks in threads or processes of its own."""
     try:
-        from distributed import get_client
+        from distributed import Client
+    except ImportError:
+        return None
+    owner = getattr(base.get_scheduler(), "__self__", None)
+    return owner if isinstance(owner, Client) else None
 
-        threads: Any = get_client().nthreads()
-        return [address for address, count in sorted(threads.items()) for _ in range(count)]
-    except (ImportError, ValueError):  # not installed, or no client
+
+def worker_threads() -> list[str]:
+    """Address of the worker of each thread of the cluster; one empty name for each thread of this machine without one.
+
+    Waits for the first worker of a cluster that has none yet, and raises as `compute` does.
+    """
+    client = current_client()
+    if client is None:
         return [""] * (os.cpu_count() or 1)
+    patience = _Patience()
+    while not (threads := _threads(client)):
+        patience.check(n_workers=0)
+        sleep(LOOK_EVERY)
+    return [address for address, count in sorted(threads.items()) for _ in range(count)]
+
+
+def alive(places: Sequence[str]) -> list[str]:
+    """The given addresses of workers, with an empty name for each worker that is gone; one call to the scheduler."""
+    client = current_client()
+    threads = {} if client is None else _threads(client)
+    return [place if place in threads else "" for place in places]
 
 
 @contextmanager
 def preferably_at(worker: str) -> Iterator[None]:
-    """Tasks made here run at a worker as long as there is one of that address, otherwise anywhere.
+    """Tasks made here run at a worker as long as there is one with that address, otherwise anywhere.
 
     Left to itself the scheduler puts most partitions where the first of their data was, and the others wait for one
     worker in every iteration.
@@ -73,3 +122,58 @@ def one_thread() -> Iterator[None]:
     """Loops that would start threads of their own run in the one that a worker gives to a task."""
     with parallel_config(backend="sequential"):
         yield
+
+
+class _Patience:
+    """Raises `TimeoutError` if a cluster has no worker for ``condrank.workers-timeout``."""
+
+    def __init__(self):
+        given = config.get("condrank.workers-timeout", WORKERS_TIMEOUT)
+        self.limit, self.seen = float(parse_timedelta(given)), monotonic()
+
+    def check(self, n_workers: int) -> None:
+        """Note how many workers there are now."""
+        if n_workers:
+            self.seen = monotonic()
+        elif monotonic() - self.seen >= self.limit:
+            raise TimeoutError(
+                f"the Dask cluster has had no worker for {self.limit:g} s; start workers, or check that the scheduler "
+                "can be reached, and fit again. To wait longer set condrank.workers-timeout in Dask's configuration"
+            )
+
+
+def _threads(client: Any) -> dict[str, int]:
+    """Number of threads of each worker; none if the scheduler does not answer."""
+    try:
+        return dict(client.nthreads(callback_timeout=ANSWER_WITHIN))
+    except OSError:  # closed connections and timeouts
+        return {}
+
+
+def _wait(client: Any, futures: Sequence[Any]) -> None:
+    """Return when all futures have a result or an error; free tasks that wait for a worker that is gone."""
+    from distributed import wait
+
+    patience = _Patience()
+    while True:
+        try:
+            wait(futures, timeout=LOOK_EVERY)
+            return
+        except TimeoutError:
+            n_workers = len(_threads(client))
+        patience.check(n_workers)
+        if n_workers:
+            with suppress(OSError):  # the scheduler has gone since: the next look waits for it
+                client.run_on_scheduler(free_unrunnable)
+
+
+def free_unrunnable(dask_scheduler: Any) -> None:
+    """Let tasks run anywhere that may do so but wait for one worker; runs on the scheduler.
+
+    If all workers are gone, a task is set aside as one that cannot run. Dask (2026.8) takes it up again only for a
+    worker with the preferred address, although other workers are allowed: it would wait for ever.
+    """
+    waiting = [task for task in dask_scheduler.unrunnable if task.loose_restrictions]
+    for task in waiting:
+        task.worker_restrictions = None
+    dask_scheduler.transitions({task.key: "processing" for task in waiting}, f"free-unrunnable-{monotonic()}")

@@ -75,20 +75,11 @@ class DistributedEdges:
         return sum(part[0] for part in self.counted)
 
     @cached_property
-    def places(self) -> list[str]:
-        """Workers of all threads, when first asked for."""
-        return worker_threads()
-
-    def place(self, number: int) -> str:
-        """Worker that is to keep a partition: they take turns."""
-        return self.places[number % len(self.places)]
-
-    @cached_property
     def bounds(self) -> np.ndarray:
         """First nodes of the partitions, and the number of nodes: runs of about equally many edges."""
         n, starting = self.shape[0], np.sum([part[1] for part in self.counted], axis=0)
         edges = np.concatenate([[0], np.cumsum(starting)])
-        shares = np.linspace(0, edges[-1], count_partitions(int(edges[-1]), len(self.places)) + 1)
+        shares = np.linspace(0, edges[-1], count_partitions(int(edges[-1]), len(worker_threads())) + 1)
         runs = np.unique(np.searchsorted(edges, shares[1:-1]))
         first = -(-runs * n // len(starting))
         return np.unique(np.concatenate([[0], first, [n]]))
@@ -108,10 +99,10 @@ class DistributedEdges:
 
     @cached_property
     def _gathered(self) -> tuple[list[tuple[int, int]], list[Delayed]]:
-        runs, tasks = [], []
+        runs, tasks, places = [], [], worker_threads()
         for run, some in zip(pairwise(self.bounds.tolist()), self.pieces(), strict=True):
             if some:
-                with preferably_at(self.place(len(tasks))):
+                with preferably_at(places[len(tasks) % len(places)]):  # workers take turns
                     tasks.append(delayed(EdgePartition.merged)(some))
                 runs.append(run)
         return runs, persist(tasks)

@@ -11,7 +11,7 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 from scipy import sparse
 
-from condrank.distributed.cluster import shared, total
+from condrank.distributed.cluster import compute, shared, total
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
 from condrank.nodes.feature_sums import FeatureSums
@@ -131,7 +131,7 @@ def fit_distributed(
     if approximation.name == "nystroem":
         n_sampled = m if approximation.landmarks == "uniform" else min(len(nodes), SAMPLED * m)
         chosen = choose_nodes("uniform", kernel, nodes, n_sampled, np.random.default_rng(approximation.seed))
-        sample = Nodes(np.asarray(nodes.take(np.sort(chosen)).rows))
+        sample = Nodes(compute([nodes.take(np.sort(chosen)).rows])[0])
         return DistributedFeatures(kernel, nodes, weights, approximation.fit(kernel, sample, m, False), factors)
     return DistributedFeatures(kernel, nodes, weights, approximation.fit(kernel, nodes, m, False), factors)
 
@@ -198,4 +198,4 @@ def _joined(parts: Sequence[FeatureSums]) -> FeatureSums:
 
 def _local(nodes: Nodes) -> Nodes:
     """Distributed nodes with their rows on the client; others as they are."""
-    return Nodes(np.asarray(nodes.rows), None, nodes.ids) if isinstance(nodes.base, da.Array) else nodes
+    return Nodes(compute([nodes.rows])[0], None, nodes.ids) if isinstance(nodes.base, da.Array) else nodes

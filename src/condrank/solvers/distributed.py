@@ -10,7 +10,7 @@ from dask.delayed import Delayed, delayed
 from dask.sizeof import sizeof
 
 from condrank.base.measured import NUMBA_LEAST_MULTIPLICATIONS
-from condrank.distributed.cluster import one_thread, persist, preferably_at, shared, total
+from condrank.distributed.cluster import alive, one_thread, persist, preferably_at, shared, total, worker_threads
 from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.partition import EdgePartition, wanted
 from condrank.distributed.rows import DistributedFeatures, block_features, blocks_of, bounds_of
@@ -56,12 +56,13 @@ class DistributedSystem(PrimalSystem):
         backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_LEAST_MULTIPLICATIONS else "auto"
         maps, options = shared((rows.features, cols.features)), (loss, prior_weight, centre, backend)
         blocks = [list(zip(bounds_of(X), blocks_of(X), strict=True)) for X in (rows.nodes.rows, cols.nodes.rows)]
-        tasks = []
+        tasks, threads = [], worker_threads()
         for number, (partition, run) in enumerate(zip(edges.partitions, edges.runs, strict=True)):
             picked = [_picked(partition, "rows", blocks[0], run), _picked(partition, "cols", blocks[1], (0, m))]
-            with preferably_at(edges.place(number)):
+            with preferably_at(threads[number % len(threads)]):  # the same turns as the edges, if no worker is new
                 tasks.append(delayed(system_of)(partition, *picked, maps, rows.kernel.constant, options))
-        self.partitions, self.places = persist(tasks), [edges.place(number) for number in range(len(tasks))]
+        self.partitions = persist(tasks)
+        self.places = [threads[number % len(threads)] for number in range(len(tasks))]
         self.rhs = self._rotated(total([delayed(right_hand_side)(one) for one in self.partitions]))
 
     def _rotated(self, G: np.ndarray) -> np.ndarray:
@@ -73,7 +74,7 @@ class DistributedSystem(PrimalSystem):
         weights = self.rows.rotation @ W @ self.cols.rotation.T
         given = shared(weights.astype(self.rows.nodes.dtype, copy=False))
         tasks = []
-        for partition, place in zip(self.partitions, self.places, strict=True):
+        for partition, place in zip(self.partitions, alive(self.places), strict=True):
             # Otherwise a worker that has finished early would be sent the partition of another one.
             with preferably_at(place):
                 tasks.append(delayed(product)(partition, given))
