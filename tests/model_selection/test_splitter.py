@@ -82,9 +82,9 @@ def test_a_dict_follows_any_order_where_an_array_is_refused(name):
             else:
                 sizes = [Counter(GROUPS[part.nodes.positions]) for part in (train, test)]
                 assert all(abs(sizes[0][one] - sizes[1][one]) <= 1 for one in groups_of(graph))
-    with pytest.raises(ValueError, match=f"{name} as an array are ambiguous .* as a dict from id to value"):
+    with pytest.raises(ValueError, match=f"{name} as an array is ambiguous .* as a dict from id to value"):
         SettingSplit(4, 2, **{name: GROUPS}).split(whole[order])
-    with pytest.raises(ValueError, match="are ambiguous"):  # as long as the graph, a node drawn twice
+    with pytest.raises(ValueError, match="is ambiguous"):  # as long as the graph, a node drawn twice
         SettingSplit(4, 2, **{name: GROUPS}).split(whole[[0, *range(N - 1)]])
 
 

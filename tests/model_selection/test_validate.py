@@ -247,7 +247,7 @@ def test_single_objects_are_refused_before_any_fit(rank_by):
     cases += [(two_domains(), setting, None) for setting in (1, 3, 4)] + [(two_domains(), 4, one_side)]
     for graph, setting, its_groups in cases:
         cv = SettingSplit(setting, "leave-one-out", groups=its_groups, rank_by=rank_by)
-        with pytest.raises(ValueError, match=rf"nothing to rank in any fold, .* setting {setting}; take a number of f"):
+        with pytest.raises(ValueError, match=rf"nothing to rank in any fold, .* setting {setting}; use a number of f"):
             cross_validate(ranker, graph, cv=cv, scoring=[mean_error, "auc"])
     with pytest.raises(ValueError, match="nothing to rank in any fold"):
         cross_validate_settings(ranker, make_graph(), (2, 4), cv=SettingSplit(2, "leave-one-out", rank_by=rank_by))

@@ -1,4 +1,4 @@
-"""What is the same for every splitter: which edges of a graph go where, once some nodes (or pairs) are held out."""
+"""The base class of splitters: makes training and test graphs once some nodes or pairs are chosen to be held out."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Fold = tuple[np.ndarray, np.ndarray]
 Graphs = tuple[RelationGraph, RelationGraph]
 """Training graph and test graph."""
 Labels = list[np.ndarray | None]
-"""Numbers of groups, or of classes: of the rows and of the columns."""
+"""Numbers of the groups, or of the classes, of the rows and of the columns."""
 NOT_GIVEN: Any = object()
-"""Default of what only scikit-learn passes, so that a None that it passes is told from nothing."""
+"""Default of arguments that only scikit-learn passes, to tell its None from a missing argument."""
 
 
 @dataclass(frozen=True, eq=False)
 class Splitter(ABC):
-    """What splitters share: which edges of a graph go where, once some nodes (or pairs) are held out."""
+    """Base class of splitters. Subclasses say which nodes or pairs are held out; the graphs are made here."""
 
     setting: int = 4
     n_splits: Any = 5
@@ -47,30 +47,30 @@ class Splitter(ABC):
         check_choice("both_directions", self.both_directions, (None, True, False))
         for name in ("groups", "stratify"):
             if self.setting == 1 and getattr(self, name) is not None:
-                raise ValueError(f"{name} are of nodes, but setting 1 holds out edges: leave {name} out")
+                raise ValueError(f"{name} is for nodes, but setting 1 holds out edges: leave {name} out")
 
     def split(self, graph: RelationGraph, y: Any = NOT_GIVEN, groups: Any = NOT_GIVEN) -> Iterator[Graphs]:
-        """Training and test graph of each fold, made when asked for. O(size of the relation) a fold.
+        """Training and test graph of each fold, made one at a time. O(size of the relation) per fold.
 
-        ``y`` and ``groups`` are what scikit-learn passes to a splitter; it cannot take graphs, so they are refused.
+        scikit-learn passes ``y`` and ``groups`` to a splitter. It cannot use graphs, so they raise a ValueError.
         """
         refuse_samples(y, groups)
         check_graph(graph)
         if self.setting == 1:
             return with_edges(self._split_edges(graph))
         split = self._split_domains if graph.is_two_domain else self._split_nodes
-        # Read here, not in the generator, so that what is wrong with them is told at once.
+        # Read here and not in the generator, so that errors are raised at once.
         return with_edges(split(graph, self._per_side("groups", graph), self._per_side("stratify", graph)))
 
     def get_n_splits(self, graph: RelationGraph | None = None, y: Any = NOT_GIVEN, groups: Any = NOT_GIVEN) -> int:
-        """Number of folds in all; ``y`` and ``groups`` as for `split`."""
+        """Total number of folds; ``y`` and ``groups`` as for `split`."""
         refuse_samples(y, groups)
         if graph is not None:
             check_graph(graph)
         return self._count_folds(graph)
 
     def indices(self, graph: RelationGraph) -> list[Fold]:
-        """Positions of training and held-out nodes, for ``cv=`` of scikit-learn's searches; setting 4, one domain."""
+        """Positions of training and held-out nodes, for ``cv=`` of scikit-learn's searches. Setting 4, one domain."""
         check_graph(graph)
         if self.setting != 4 or graph.is_two_domain:
             raise ValueError(
@@ -80,7 +80,7 @@ class Splitter(ABC):
         return list(self._node_folds(graph, self._per_side("groups", graph), self._per_side("stratify", graph)))
 
     def tests_single_objects(self, graph: RelationGraph) -> bool:
-        """Whether a conditioning node of a test graph has one object at most, by the way that folds are made."""
+        """Whether each conditioning node of a test graph has at most one object, because of how folds are made."""
         return False
 
     # A splitter holds out in rounds: the folds of one round are disjoint.
@@ -88,18 +88,18 @@ class Splitter(ABC):
     @property
     @abstractmethod
     def _n_rounds(self) -> int:
-        """How many rounds there are."""
+        """Number of rounds."""
 
     @abstractmethod
     def _count_folds(self, graph: RelationGraph | None) -> int:
-        """Number of folds in all."""
+        """Total number of folds."""
 
     @abstractmethod
     def _folds(self, n: int, groups: np.ndarray | None, classes: np.ndarray | None, seed: int) -> Iterable[Fold]:
-        """The folds of one round over ``n`` nodes, or pairs of nodes."""
+        """The folds of one round over n nodes, or over n pairs of nodes."""
 
     def _seeds(self) -> Iterator[tuple[int, int]]:
-        """Two random seeds a round: for the rows (or pairs), and for the columns of a second domain."""
+        """Two random seeds per round: for the rows (or pairs), and for the columns of a second domain."""
         random = check_random_state(self.random_state)
         for _ in range(self._n_rounds):
             first, second = random.randint(np.iinfo(np.int32).max, size=2)
@@ -107,7 +107,7 @@ class Splitter(ABC):
 
     @property
     def _holds_out(self) -> tuple[bool, bool]:
-        """Whether rows, and whether columns of the relation are held out."""
+        """Whether rows of the relation are held out, and whether columns are."""
         conditioning, objects = self.setting in (2, 4), self.setting in (3, 4)
         return (conditioning, objects) if self.rank_by == "outgoing" else (objects, conditioning)
 
@@ -132,13 +132,13 @@ class Splitter(ABC):
                 yield graph.cut(train_rows, train_cols), graph.cut(test_rows, test_cols)
 
     def _per_side(self, name: str, graph: RelationGraph) -> Labels:
-        """Groups or classes of rows and of columns; those of one domain alone are of the domain that is held out."""
+        """Groups or classes of rows and of columns. If only one of two domains is held out, they may be given alone."""
         values = getattr(self, name)
         if not graph.is_two_domain:
             return [per_node(values, graph.nodes, name)] * 2
         if not (isinstance(values, tuple) and len(values) == 2):
             if values is not None and self.setting == 4:
-                raise ValueError(f"{name} must be a pair, of graph.nodes and of graph.objects: both domains are split")
+                raise ValueError(f"{name} must be a pair, for graph.nodes and graph.objects: both domains are split")
             values = tuple(values if held_out else None for held_out in self._holds_out)
         return [per_node(one, nodes, name) for one, nodes in zip(values, (graph.nodes, graph.objects), strict=True)]
 
@@ -156,7 +156,7 @@ class Splitter(ABC):
                 )
 
     def _pairs(self, graph: RelationGraph, edges: Edges) -> tuple[np.ndarray, int]:
-        """Number of the pair that each edge belongs to: its own, or one for both directions; and how many pairs."""
+        """The number of each edge's pair, and how many pairs there are. Both directions may be one pair."""
         together = self.both_directions
         if together is None:
             together = graph.is_symmetric or graph.is_reciprocal
@@ -168,13 +168,13 @@ class Splitter(ABC):
 
 
 def check_graph(graph: Any) -> None:
-    """Refuse what is no graph."""
+    """Refuse anything but a graph."""
     if not isinstance(graph, RelationGraph):
         raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
 
 
 def refuse_samples(y: Any, groups: Any) -> None:
-    """Refuse a call by scikit-learn, which passes y and groups, be they None, and expects positions."""
+    """Refuse a call by scikit-learn, which passes y and groups (even as None) and expects positions."""
     if y is not NOT_GIVEN or groups is not NOT_GIVEN:
         raise ValueError(
             "a splitter of graphs was called with y or groups, as scikit-learn does, which needs positions of nodes: "
@@ -183,13 +183,13 @@ def refuse_samples(y: Any, groups: Any) -> None:
 
 
 def listed(graph: RelationGraph) -> Edges:
-    """The observed edges of a graph as a list. O(n²) for a complete one."""
+    """The observed edges of a graph as a list. O(n²) for a complete graph."""
     relation = graph.relation
     return relation if isinstance(relation, Edges) else Edges.from_holes(relation.to_dense())
 
 
 def per_node(values: Any, nodes: Nodes, name: str) -> np.ndarray | None:
-    """A number for the group or class of each node, whichever way they were given."""
+    """A number for the group or class of each node, from an array or a dict."""
     if values is None:
         return None
     given = _by_id(values, nodes, name) if isinstance(values, Mapping) else _by_position(values, nodes, name)
@@ -216,26 +216,26 @@ def _by_id(values: Mapping[Any, Any], nodes: Nodes, name: str) -> np.ndarray:
 
 
 def _by_position(values: Any, nodes: Nodes, name: str) -> np.ndarray:
-    """Entries of an array that is as long as the graph, or as the one that the graph is a subset of."""
+    """Entries of an array that is as long as the graph, or as the graph from which it was taken."""
     given, n_base, positions = _as_array(values), nodes.base.shape[0], nodes.positions
     if given.shape == (n_base,):
         if len(nodes) == n_base and (np.diff(positions) <= 0).any():
             raise ValueError(
-                f"{name} as an array are ambiguous for a graph in another order than the one it was taken from: give "
+                f"{name} as an array is ambiguous for a graph in another order than the graph it was taken from: give "
                 f"the graph ids, and {name} as a dict from id to value"
             )
         return given[positions]
     if given.shape != (len(nodes),):
-        whole = "" if n_base == len(nodes) else f" (or of the {n_base} that they are a subset of)"
+        whole = "" if n_base == len(nodes) else f" (or of the {n_base} nodes from which they were taken)"
         raise ValueError(
             f"{name} must have one entry for each of the {len(nodes)} nodes{whole}, got {given.shape}; inside nested "
-            "cross-validation give a dict from id to value, or an array for the graph that all subsets are taken from"
+            "cross-validation give a dict from id to value, or an array for the graph from which all are taken"
         )
     return given
 
 
 def _as_array(values: Any) -> np.ndarray:
-    """As NumPy reads them, but of objects where it would write what is no string, NaN or a number, as one."""
+    """Values as an array, of dtype object if NumPy would turn numbers or NaN into strings."""
     given = np.asarray(values)
     return np.asarray(values, dtype=object) if given.dtype.kind in "US" and given is not values else given
 
@@ -245,12 +245,12 @@ def _is_missing(one: Any) -> bool:
 
 
 def with_edges(graphs: Iterator[Graphs]) -> Iterator[Graphs]:
-    """Refuse a fold in which there is nothing to learn from, or nothing to test on."""
+    """Refuse a fold whose training or test graph has no edge."""
     for number, (train, test) in enumerate(graphs):
         for graph, what in ((train, "training"), (test, "test")):
             if graph.n_edges == 0:
                 raise ValueError(
                     f"the {what} graph of fold {number} has no observed edge ({train.shape} nodes for training, "
-                    f"{test.shape} for testing): take other folds, or a setting that holds out less"
+                    f"{test.shape} for testing): use other folds, or a setting that holds out less"
                 )
         yield train, test

@@ -1,4 +1,4 @@
-"""What ``cv=`` may be, read the same way wherever folds are asked for."""
+"""Reads ``cv=``, in the same way for every function that needs folds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from condrank.rankers.base import Ranker, fitted_of
 
 
 class Folds(NamedTuple):
-    """Training and test graphs, how many, and their setting; None where that is not known."""
+    """Training and test graphs, their number, and their setting; None if that is not known."""
 
     graphs: Iterable[Graphs]
     n_folds: int | None
@@ -27,21 +27,22 @@ class Folds(NamedTuple):
 def read_folds(
     cv: Any, graph: RelationGraph, ranker: Any, setting: int = 4, random_state: Any = 0, *, by_rank: bool = True
 ) -> Folds:
-    """Training and test graphs, made when asked for; what can be told to be wrong before is refused at once.
+    """Training and test graphs, made one at a time. Errors that can be found before are raised at once.
 
     Parameters
     ----------
     cv : int, splitter, iterable of pairs, or None
-        A number of folds (None: 5) of the setting; a splitter of this package or of scikit-learn; or pairs of training
-        and test graphs, or of positions of nodes.
+        A number of folds (None means 5) of the setting; a splitter of this package or of scikit-learn; or pairs of
+        training and test graphs, or of positions of nodes.
     graph : RelationGraph
-        What is split.
+        The graph to split.
     ranker : object
-        Its ``rank_by`` says what a conditioning node is, its ``relation`` what one direction tells of the other.
+        Its ``rank_by`` says which nodes are conditioning nodes, its ``relation`` whether one direction of a pair
+        determines the other.
     setting, random_state
-        Of the folds that a number stands for.
+        Setting and seed of the folds, if ``cv`` is a number.
     by_rank : bool
-        Whether the order of objects is measured, so that folds with single objects say nothing.
+        Whether the order of objects is measured. Folds with single objects are then useless.
     """
     rank_by = rank_by_of(ranker)
     if cv is None or is_count(cv):
@@ -64,7 +65,7 @@ def is_count(cv: Any) -> bool:
 
 
 def innermost(ranker: Any, held_as: Sequence[str] = ("estimator", "ranker")) -> Any:
-    """The ranker within pipelines, searches and others that hold one under some name."""
+    """The ranker inside pipelines, searches and other estimators that have one as an attribute."""
     while True:
         if hasattr(ranker, "steps"):
             ranker = ranker.steps[-1][1]
@@ -75,7 +76,7 @@ def innermost(ranker: Any, held_as: Sequence[str] = ("estimator", "ranker")) -> 
 
 
 def scorer_of(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph] | None:
-    """The fitted model within pipelines, tables and searches, and the graph as it sees it; None for other rankers."""
+    """The fitted model inside pipelines, tables and searches, and the graph that it gets; None for other rankers."""
     while not isinstance(ranker, Ranker):
         if hasattr(ranker, "steps"):
             graph, ranker = ranker[:-1].transform(graph), ranker[-1]
@@ -89,12 +90,12 @@ def scorer_of(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph] | 
 
 
 def rank_by_of(ranker: Any) -> str:
-    """Which edges a ranker ranks over, also one within others."""
+    """``rank_by`` of a ranker, also inside pipelines and searches."""
     return getattr(innermost(ranker), "rank_by", "outgoing")
 
 
 def ties_directions(ranker: Any) -> bool:
-    """Whether a ranker that has seen one direction of a pair has seen the other."""
+    """Whether one direction of a pair determines the other for this ranker."""
     return getattr(innermost(ranker), "relation", "ordinary") in ("symmetric", "reciprocal")
 
 
@@ -103,7 +104,7 @@ def _of_splitter(cv: Splitter, graph: RelationGraph, rank_by: str, tied: bool, b
         raise ValueError(f"cv has rank_by={cv.rank_by!r}, but the ranker {rank_by!r}: give both the same")
     if by_rank and cv.tests_single_objects(graph):
         raise ValueError(
-            f"{NOTHING_TO_RANK} in any fold, as cv leaves one out in setting {cv.setting}; take a number of folds, "
+            f"{NOTHING_TO_RANK} in any fold, because cv leaves one out in setting {cv.setting}; use a number of folds, "
             "groups, or setting 2, where a conditioning node that is left out has all objects to rank"
         )
     if cv.setting == 1 and cv.both_directions is None and tied:
@@ -112,7 +113,7 @@ def _of_splitter(cv: Splitter, graph: RelationGraph, rank_by: str, tied: bool, b
 
 
 def _as_pair(given: Any) -> tuple[Any, Any]:
-    """What is trained on and what is tested on: two graphs, or two indices of nodes."""
+    """A training and a test part: two graphs, or two sets of positions of nodes."""
     try:
         train, test = given
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Pairs that a model was not shown, scored for many λ and τ: what a search decides by.
+"""Scores of held-out pairs for many λ and τ, by which a search chooses.
 
-Scores are affine in the prior's weight τ, so those for τ = 0 and τ = 1 give all others; and a further λ needs no
-factorisation. A whole λ × τ grid therefore costs one eigendecomposition a fold.
+Scores are affine in the weight τ of the prior, so the scores for τ = 0 and τ = 1 give all others. A further λ needs no
+new factorisation. A whole λ × τ grid therefore costs one eigendecomposition per fold.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS
 from condrank.solvers.system import Options
 
-# Most held-out pairs whose sorted truth is kept from one λ to the next: 128 MiB.
+# The sorted labels of up to this many held-out pairs are kept from one λ to the next: 128 MiB.
 KEPT = 2**25
 
 SHORTCUTS = {"leave-query-out": LeaveQueryOut, "leave-node-out": LeaveNodeOut, "leave-edge-out": LeaveEdgeOut}
 
 
 class HeldOutPairs(ABC):
-    """Conditioning nodes and objects that some models have not seen together, and their true relation.
+    """Pairs of conditioning nodes and objects that were held out of a fit, and their true relation.
 
     Parameters
     ----------
     ranker : ConditionalRanker
-        Its parameters; α and ``prior_weight`` are varied.
+        Its parameters are used, with other values of ``alpha`` and ``prior_weight``.
     train : RelationGraph
-        What the models are fitted to.
+        The graph to fit models to.
     prior_weights : sequence of float
-        The τ to try; (0,) without a prior.
+        The values of τ to try; (0,) without a prior.
     plan : Plan, optional
-        Of the fit, where it was planned already and its memory checked.
+        Plan of the fit, if there is one already and its memory was checked.
 
     Attributes
     ----------
     coordinates : tuple
-        Of the conditioning nodes and of the objects of the training graph.
+        Coordinates of the conditioning nodes and of the objects of the training graph.
     truth : Observations
-        The true relation of the held-out pairs, conditioning nodes as rows.
+        The true relation of the held-out pairs, with conditioning nodes as rows.
     """
 
     truth: Any
@@ -68,7 +68,7 @@ class HeldOutPairs(ABC):
     def __init__(self, ranker: Any, train: RelationGraph, prior_weights: Sequence[float], plan: Plan | None = None):
         settings = read_settings(ranker, train)
         self.prior_weights = list(prior_weights)
-        # Two values of τ span the others.
+        # Scores are affine in τ: those for two values give all others.
         self.anchors = self.prior_weights if len(self.prior_weights) <= 2 else [0.0, 1.0]
         problem = Problem(train, settings)
         if plan is None:
@@ -87,10 +87,10 @@ class HeldOutPairs(ABC):
         return self.counts_by_query(alphas).sum(axis=2)
 
     def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
-        """The same for each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
+        """The same as `counts` for each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
         counts = np.zeros((len(self.prior_weights), len(alphas), self.truth.shape[0], 2))
         n_scores, kept = counts.shape[0] * counts.shape[1], {}
-        # From large λ to small: each iteration starts near its end, where the solver iterates.
+        # From large λ to small, so that an iterative solver starts close to the solution.
         for j in np.argsort(alphas)[::-1]:
             for block, scores in self.scores(float(alphas[j])):
                 pairs = kept.get(block.start) or self.true_pairs(block, n_scores)
@@ -103,11 +103,11 @@ class HeldOutPairs(ABC):
 
     @property
     def n_labels(self) -> int:
-        """Labels that are compared."""
+        """Number of labels that are compared."""
         return self.truth.shape[0] * self.truth.shape[1]
 
     def true_pairs(self, block: slice, n_scores: int) -> Any:
-        """The labels of a block of conditioning nodes, sorted to be compared with many scores."""
+        """The labels of a block of conditioning nodes, sorted for comparison with many scores."""
         return TruePairs(self.truth.to_dense(block), n_scores)
 
     @abstractmethod
@@ -122,7 +122,7 @@ class HeldOutPairs(ABC):
 
 
 class Fold(HeldOutPairs):
-    """A graph to fit models to and one to try them on."""
+    """A training graph to fit models to, and a test graph to measure them on."""
 
     def __init__(self, ranker: Any, train: RelationGraph, test: RelationGraph, prior_weights: Sequence[float]):
         super().__init__(ranker, train, prior_weights)
@@ -139,17 +139,17 @@ class Fold(HeldOutPairs):
 
     @property
     def n_labels(self) -> int:
-        """Labels that are compared: of an incomplete graph the observed ones alone."""
+        """Number of labels that are compared: only the observed ones if the graph is incomplete."""
         return self.truth.n_pairs if self.is_sparse else super().n_labels
 
     def true_pairs(self, block: slice, n_scores: int) -> Any:
-        """Of observed edges all at once; otherwise a block of the matrix."""
+        """All observed edges of an incomplete graph at once, otherwise a block of the matrix."""
         if self.is_sparse:
             return EdgePairs(self.truth.indptr, self.truth.values, n_scores)
         return super().true_pairs(block, n_scores)
 
     def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
-        """Blocks of the test graph's conditioning nodes, with their scores."""
+        """Blocks of the conditioning nodes of the test graph, with their scores."""
         parts = []
         for k, system in enumerate(self.systems):
             options = Options(self.settings.tol, self.settings.max_iter, self.models[k].W)
@@ -161,7 +161,7 @@ class Fold(HeldOutPairs):
             yield blocks[0][0], [scores for _, scores in blocks]
 
     def _scored(self, model: Any, placed: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Blocks of scores; of observed edges one, with a score for each of them."""
+        """Blocks of scores; for an incomplete graph one block, with a score for each observed edge."""
         if not self.is_sparse:
             return model.blocks(*self.sides) if placed is None else placed.blocks(model.W, model.prior_weight)
         everyone = slice(0, self.truth.shape[0])
@@ -173,20 +173,20 @@ class Fold(HeldOutPairs):
 
 
 class Shortcut(HeldOutPairs):
-    """Every row, node or edge of a complete graph held out in turn, without refitting.
+    """Every row, node or edge of a complete graph is held out in turn, without refitting.
 
     Parameters
     ----------
     name : {"leave-query-out", "leave-node-out", "leave-edge-out"}
-        What is held out at a time.
+        What is held out each time.
     ranker, graph, prior_weights, plan
         As for `HeldOutPairs`.
 
     Attributes
     ----------
     reusable : tuple or None
-        Coordinates that a fit to the whole graph can take over. A graph in single precision has none: what a row gives
-        away of itself is the small difference that is sought, so these scores are made in double precision.
+        Coordinates that a fit to the whole graph can reuse. A graph in single precision has none: the scores depend on
+        small differences, so they are computed in double precision.
     """
 
     def __init__(
@@ -197,21 +197,21 @@ class Shortcut(HeldOutPairs):
         self.reusable = self.coordinates if double else None
         self.truth = observed = self.observed
         if self.settings.centre:
-            # Where labels are missing, those of probabilities have to be measured from their middle.
+            # The projection removes the centre of probabilities only if all labels are there.
             observed = Complete(observed.to_dense() - self.settings.centre)
         self.shortcuts = [
             SHORTCUTS[name](system, observed, tau) for system, tau in zip(self.systems, self.anchors, strict=True)
         ]
 
     def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
-        """Blocks of rows of the relation, with the scores of models that were not shown them."""
+        """Blocks of rows of the relation, with scores by models from which they were held out."""
         scores = [shortcut.settled(alpha) for shortcut in self.shortcuts]
         for block in row_blocks(*self.truth.shape):
             yield block, [each[block] for each in scores]
 
 
 def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:
-    """The graph with its node data in a floating type: itself, or one with a copy of them."""
+    """The graph with its node data in a floating type: itself, or a graph with a copy of the data."""
     if graph.nodes.dtype == graph.objects.dtype == dtype:
         return graph
     nodes = graph.nodes.astype(dtype)
@@ -219,9 +219,9 @@ def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:
 
 
 def in_double(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph]:
-    """The ranker and the graph in double precision: itself, or with a copy of the node data.
+    """The ranker and the graph in double precision: the graph itself, or with a copy of the node data.
 
-    Of nodes with more features than there are nodes only the kernel is made, which is smaller, as a precomputed one.
+    If there are more features than nodes, the kernel matrix is smaller: it is computed, and used as a precomputed one.
     """
     settings = read_settings(ranker, graph)
     sides = [graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes]
@@ -241,7 +241,7 @@ def in_double(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph]:
 
 
 def _kernel_in_double(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
-    """The kernel matrix (n, n) of features in single precision, of which a block at a time is copied."""
+    """The kernel matrix (n, n) in double precision of features in single precision, copied one block at a time."""
     K = np.empty((len(nodes), len(nodes)))
     blocks = list(row_blocks(len(nodes), nodes.base.shape[1]))
     for k, rows in enumerate(blocks):
@@ -254,17 +254,17 @@ def _kernel_in_double(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
 
 
 def check_one_out(cv: str, graph: RelationGraph) -> None:
-    """Refuse what cannot be left out one at a time."""
+    """Refuse a ``cv`` that cannot leave one out of this graph."""
     check_choice("cv", cv, tuple(SHORTCUTS))
     if cv == "leave-node-out" and graph.is_two_domain:
         raise ValueError(
-            "cv='leave-node-out' needs a single domain, where a node is conditioning node and object; leave a query "
-            "out, or use SettingSplit(setting=4)"
+            "cv='leave-node-out' needs a single domain, where a node is conditioning node and object; use "
+            "cv='leave-query-out' or SettingSplit(setting=4)"
         )
 
 
 def one_out(name: str, graph: RelationGraph, rank_by: str) -> Iterator[Graphs]:
-    """Training and test graphs that leave each conditioning node, or each node, out: to be fitted one by one."""
+    """Training and test graphs that each leave out one conditioning node, or one node; for fits one by one."""
     by_row = rank_by == "outgoing"
     n = graph.shape[0 if by_row else 1]
     edges, everything = listed(graph), (np.arange(graph.shape[0]), np.arange(graph.shape[1]))
