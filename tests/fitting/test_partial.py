@@ -183,7 +183,7 @@ def test_nodes_are_not_kept():
 def test_a_block_that_is_refused_changes_nothing():
     ranker = ConditionalRanker().partial_fit(GRAPHS["similarity"](slice(0, 20), X))
     before = ranker.predict(NEW, X)
-    with pytest.raises(ValueError, match="that of 'fox' and 'fox' is another"):
+    with pytest.raises(ValueError, match="that of 'fox' and 'fox' differs"):
         ranker.partial_fit(RelationGraph.from_classes(X[20:40], LABELS[20:40], 2 * S, classes=CLASSES))
     with pytest.raises(ValueError, match="5 features, as before, got 4"):
         ranker.partial_fit(GRAPHS["similarity"](slice(20, 40), X[:, :4]))
@@ -195,7 +195,7 @@ def test_similarity_across_blocks_must_be_known():
     other = RelationGraph.from_classes(X[:4], ["b", "c", "c", "b"], np.eye(2))
     with pytest.raises(ValueError, match="classes 'a' and 'c'"):
         ConditionalRanker().partial_fit(one).partial_fit(other)
-    with pytest.raises(ValueError, match="similarity of classes that the nodes before had"):
+    with pytest.raises(ValueError, match="same similarity of classes as the nodes before"):
         ConditionalRanker().partial_fit(one).partial_fit(RelationGraph.from_classes(X[:2], ["a", "b"]))
 
 

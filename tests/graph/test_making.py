@@ -22,7 +22,7 @@ THIRTY = np.random.default_rng(0).normal(size=(30, 4))
         (sparse.csr_array(with_entry(LABELS, 2, 3, -np.inf)), "Y must not be infinite: 1 entries are"),
         (
             sparse.csr_array(with_entry(LABELS, 2, 3, np.nan)),
-            "a sparse Y must not store NaN: leave entries .* unstored",
+            "a sparse Y must not store NaN: leave out entries",
         ),
         (LABELS.astype(str), "Y must be numeric, got dtype <U"),
         (LABELS.astype(complex), "Y must be numeric, got dtype complex128"),
@@ -42,7 +42,7 @@ def test_labels_of_two_domains_need_a_column_for_each_object():
 def test_a_wrong_unstored_is_refused():
     refused("unstored must be 'unobserved' or 'zero', got 'zeros'", RelationGraph, NODES, LABELS, unstored="zeros")
     refused(
-        "unstored='zero' is for a sparse Y; in a dense Y, NaN is unobserved",
+        "unstored='zero' is for a sparse Y; in a dense Y, NaN means unobserved",
         RelationGraph,
         NODES,
         LABELS,
@@ -74,7 +74,7 @@ def test_factors_that_do_not_fit_the_nodes_are_named():
         RelationGraph.from_factors(THIRTY, THIRTY[:5], np.eye(4))
     with pytest.raises(ValueError, match="B must have a row for each of the 30 nodes, got 5"):
         RelationGraph.from_factors(THIRTY, THIRTY, np.eye(4), THIRTY[:5])
-    with pytest.raises(ValueError, match="B must have a row for each of the 5 objects, got 30; B is A"):
+    with pytest.raises(ValueError, match="B must have a row for each of the 5 objects, got 30; if B is not given, B is A"):
         RelationGraph.from_factors(THIRTY, THIRTY, np.eye(4), objects=THIRTY[:5])
 
 

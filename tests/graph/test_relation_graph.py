@@ -202,7 +202,7 @@ def test_subgraphs_of_two_domains_are_dense_indexing():
         ([True, False], "one entry for each of the 7 nodes, got 2"),
         ([[0, 1]], r"one-dimensional index, got shape \(1, 2\)"),
         (["zoe"], "1 id.s. that no node has, the first is 'zoe'"),
-        ((0, 1), "single-domain graph takes one index"),
+        ((0, 1), "graph of one domain takes one index"),
         ((0, 1, 2), "got 3"),
     ],
 )

@@ -101,7 +101,7 @@ def test_a_state_that_does_not_fit_together_is_refused(name, changes, match):
 
 def test_compared_features_of_two_domains_are_refused():
     given, named = stored(MODELS["two domains"][0])
-    with pytest.raises(ValueError, match="a model with compared features has one domain"):
+    with pytest.raises(ValueError, match="a model with compared features needs one domain"):
         ComparedModel.from_state(given, Held(named), FitSettings(RBF, None, (0,)))
 
 

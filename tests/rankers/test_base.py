@@ -37,9 +37,9 @@ def test_new_nodes_with_other_features_are_refused(kernel):
 
 def test_a_graph_where_an_array_of_nodes_is_expected_is_refused():
     graph, ranker = RelationGraph(NODES, LABELS), ConditionalRanker().fit(NODES, LABELS)
-    refused("a RelationGraph stands where nodes are expected", ranker.predict, NODES, graph)
-    refused("a RelationGraph stands where nodes are expected", ranker.predict_edges, graph, graph)
-    refused("a RelationGraph stands where nodes are expected", RelationGraph, graph, LABELS)
+    refused("expected nodes as an array, got a RelationGraph", ranker.predict, NODES, graph)
+    refused("expected nodes as an array, got a RelationGraph", ranker.predict_edges, graph, graph)
+    refused("expected nodes as an array, got a RelationGraph", RelationGraph, graph, LABELS)
     refused("objects must be left out when queries is a RelationGraph", ranker.predict, graph, NODES)
     refused("Y must be left out when X is a RelationGraph", ConditionalRanker().fit, graph, LABELS)
     refused("Y must be left out when X is a RelationGraph", ranker.score, graph, LABELS)

@@ -218,7 +218,7 @@ def test_other_encoders_take_plain_features_and_texts():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: TableRanker(encoder=3).fit(PLAYERS, GAMES), "encoder must be a transformer .*got 3"),
+        (lambda: TableRanker(encoder=3).fit(PLAYERS, GAMES), "encoder must be a scikit-learn transformer.*got 3"),
         (lambda: TableRanker(object_encoder=PCA).fit(PLAYERS, GAMES), r"object_encoder .* class PCA: write PCA\(\)"),
         (lambda: ranker_of_games().rank("ann", objects=[]), "objects must not be empty"),
         (lambda: ranker_of_games().rank("ann", objects=set()), "objects must not be empty"),

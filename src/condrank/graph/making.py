@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from condrank.graph import RelationGraph
 
 
-class MadeFrom(ABC):
-    """What `condrank.RelationGraph` can be made from beside a matrix."""
+class GraphConstructors(ABC):
+    """Ways to make a `condrank.RelationGraph` from input other than a matrix."""
 
     @classmethod
     @abstractmethod
     def of_parts(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
-        """A graph of checked parts."""
+        """A graph of parts that are already checked."""
 
     @classmethod
     def from_edges(
@@ -41,14 +41,14 @@ class MadeFrom(ABC):
         object_ids: Any = None,
         probabilities: bool | None = None,
     ) -> RelationGraph:
-        """Graph from a list of edges; a pair may occur more than once.
+        """Graph from a list of edges. A pair may occur more than once.
 
         Parameters
         ----------
         X, objects, ids, object_ids, probabilities
             As for `RelationGraph`.
         sources, targets : array-like of shape (n_edges,)
-            Starting and ending node of each edge: ids where the nodes have ids, otherwise positions.
+            Node where each edge starts and where it ends: ids if the nodes have ids, otherwise positions.
         values : array-like of shape (n_edges,)
             Relation value of each edge.
         weights : array-like of shape (n_edges,), optional
@@ -68,21 +68,21 @@ class MadeFrom(ABC):
     def from_classes(
         cls, X: Any, labels: Any, similarity: Any = None, *, classes: Any = None, ids: Any = None
     ) -> RelationGraph:
-        """Complete graph whose relation follows from the nodes' classes; the n×n matrix is never built.
+        """Complete graph whose relation depends on the classes of the nodes. The n×n matrix is never made.
 
         Parameters
         ----------
         X, ids
             As for `RelationGraph`.
         labels : array-like of shape (n_nodes,) or (n_nodes, n_levels)
-            Class of each node; or, for a taxonomy, its class on every level from the root down.
+            Class of each node; for a taxonomy, its class on every level from the root down.
         similarity : array-like, optional
-            (n_classes, n_classes), in sorted order of the classes: the relation between two classes; by default 1 for
-            the same class and 0 otherwise. For a taxonomy (n_levels + 1,): the relation's value for 0, 1, … leading
-            levels shared; by default that number.
+            The relation between two classes, (n_classes, n_classes) in sorted order of the classes. By default 1 for
+            the same class and 0 otherwise. For a taxonomy (n_levels + 1,): the value for 0, 1, … shared leading levels;
+            by default this number.
         classes : array-like of shape (n_classes,), optional
-            Names of the rows and columns of ``similarity`` where they are not the sorted classes of the labels: in
-            another order, or more than there are nodes of, as a ranker that is fitted block by block may need.
+            Names of the rows and columns of ``similarity``, if they are not the sorted classes of the labels. They may
+            have another order, and include classes without nodes, as a fit block by block may need.
         """
         nodes, _ = check_domains(X, None, ids, None)
         labels = np.asarray(labels)
@@ -97,7 +97,7 @@ class MadeFrom(ABC):
         elif classes is None:
             relation = Factored.from_taxonomy(labels, similarity, nodes.dtype)
         else:
-            raise ValueError("classes is for classes of one level; those of a taxonomy are named by their paths")
+            raise ValueError("classes is for classes of one level; classes of a taxonomy are named by their paths")
         return cls.of_parts(nodes, nodes, relation, None)
 
     @classmethod
@@ -112,7 +112,7 @@ class MadeFrom(ABC):
         ids: Any = None,
         object_ids: Any = None,
     ) -> RelationGraph:
-        """Complete graph with the relation Y = A S Bᵀ, which is never built.
+        """Complete graph with the relation Y = A S Bᵀ, which is never made as a matrix.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class MadeFrom(ABC):
         for name, factors, ends in (("A", A, nodes), ("B", B, others)):
             if factors.shape[0] != len(ends):
                 what = "node" if ends is nodes else "object"
-                hint = "; B is A where it is not given" if factors is A and name == "B" else ""
+                hint = "; if B is not given, B is A" if factors is A and name == "B" else ""
                 raise ValueError(
                     f"{name} must have a row for each of the {len(ends)} {what}s, got {factors.shape[0]}{hint}"
                 )
@@ -217,18 +217,18 @@ class MadeFrom(ABC):
 
 
 def check_domains(X: Any, objects: Any, ids: Any, object_ids: Any, distributed: bool = False) -> tuple[Nodes, Nodes]:
-    """Nodes of one domain or of two; both in Dask where one of them, or their relation, is."""
+    """Nodes of one domain or of two. If one of them, or their relation, is in Dask, both are put in Dask."""
     distributed |= is_dask(X) or is_dask(objects)
     nodes = check_nodes(X, ids, "X", "ids", distributed)
     if objects is None:
         if object_ids is not None:
-            raise ValueError("object_ids needs objects: a single-domain graph names its nodes by ids")
+            raise ValueError("object_ids needs objects: in a graph of one domain, ids are the ids of all nodes")
         return nodes, nodes
     return nodes, check_nodes(objects, object_ids, "objects", "object_ids", distributed)
 
 
 def check_nodes(X: Any, ids: Any, name: str, ids_name: str, distributed: bool) -> Nodes:
-    """Node data that a graph can have, with ids that each are different."""
+    """Checked node data of a graph, with unique ids."""
     if distributed:
         from condrank.distributed.rows import check_rows
 
@@ -239,26 +239,26 @@ def check_nodes(X: Any, ids: Any, name: str, ids_name: str, distributed: bool) -
 
 
 def observe(Y: Any, unstored: str, nodes: Nodes) -> Observations:
-    """The form of observations that fits a label matrix."""
+    """Observations from a label matrix, in the form that fits it."""
     dtype = nodes.dtype
     if is_dask(nodes.base):
         if sparse.issparse(Y) or unstored != "unobserved":
-            raise ValueError("a sparse Y is not distributed: give the edges as columns, RelationGraph.from_edges")
+            raise ValueError("a sparse Y cannot be distributed: give the edges as columns, RelationGraph.from_edges")
         from condrank.distributed.complete import DistributedComplete
 
         return DistributedComplete.of(Y, dtype)
     if sparse.issparse(Y):
         Y = sparse.csr_array(Y)
         if not Y.has_canonical_format:
-            Y = Y.copy()  # the entries may be the caller's
+            Y = Y.copy()  # the arrays may belong to the caller
             Y.sum_duplicates()
         data = check_labels(Y.data, "Y", dtype)
         if np.isnan(data).any():
-            raise ValueError("a sparse Y must not store NaN: leave entries that are not observed unstored")
+            raise ValueError("a sparse Y must not store NaN: leave out entries that are not observed")
         Y = sparse.csr_array((data, Y.indices, Y.indptr), shape=Y.shape)
         return Complete(Y) if unstored == "zero" else Edges.from_stored(Y)
     if unstored != "unobserved":
-        raise ValueError("unstored='zero' is for a sparse Y; in a dense Y, NaN is unobserved and 0 is known to be zero")
+        raise ValueError("unstored='zero' is for a sparse Y; in a dense Y, NaN means unobserved and 0 means zero")
     Y = np.asarray(Y)
     if Y.ndim != 2:
         raise ValueError(f"Y must be two-dimensional (nodes × objects), got {Y.ndim} dimension(s)")

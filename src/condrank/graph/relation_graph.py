@@ -8,43 +8,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from condrank.base.dask import is_dask
-from condrank.graph.making import MadeFrom, check_domains, observe
+from condrank.graph.making import GraphConstructors, check_domains, observe
 from condrank.nodes.checking import choose
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges, Observations
 
 
 class Conditioned(NamedTuple):
-    """A graph as a ranker sees it: who is conditioned on, who is ranked, and the relation with rows for the former."""
+    """A graph as a ranker uses it: conditioning nodes (rows), objects to rank (columns) and the observed relation."""
 
     queries: Nodes
     objects: Nodes
     observed: Observations
 
 
-class RelationGraph(MadeFrom):
-    """Nodes with features, or a kernel between them, and the relation values observed between them.
+class RelationGraph(GraphConstructors):
+    """Nodes with features (or a kernel between them), and the observed relation values between them.
 
-    An edge (v, v') starts at its conditioning node v (row) and ends at an object v' (column). The graph is immutable;
-    subsets share the node data with it, so it can be split, searched over and cross-validated without copies.
+    An edge (v, v') starts at v, the node for which objects are ranked (the *conditioning node*, a row of Y). It ends
+    at an object v' (a column). The graph is immutable. Subsets share its node data, so it can be split, searched over
+    and cross-validated without copies.
 
     Parameters
     ----------
     X : array-like or scipy sparse array of shape (n_nodes, n_features)
         Features of the nodes; or their kernel matrix (n_nodes, n_nodes) for a ranker with ``kernel="precomputed"``; or
-        a list of texts, one a node, to be encoded by a `NodeTransformer`.
+        a list of texts, one per node, which a `NodeTransformer` encodes.
     Y : array-like or scipy sparse array of shape (n_nodes, n_objects)
-        Relation values. NaN, or (sparse) an entry that is not stored, means not observed.
+        Relation values. NaN means not observed; in a sparse Y, so does an entry that is not stored.
     objects : array-like of shape (n_objects, n_features), optional
-        Features or kernel of the objects when they are of another domain than the conditioning nodes; by default the
-        objects are the nodes themselves and Y is square.
+        Features or kernel of the objects, if they are of another kind (domain) than the conditioning nodes. By default
+        the objects are the nodes themselves, and Y is square.
     unstored : {"unobserved", "zero"}
-        What the unstored entries of a sparse Y are: not observed, or known to be zero.
+        What the unstored entries of a sparse Y mean: not observed, or zero.
     ids, object_ids : array-like of shape (n_nodes,) and (n_objects,), optional
-        Names of the nodes and of the objects, each different.
+        Unique names of the nodes and of the objects.
     probabilities : bool, optional
-        Whether a reciprocal relation is on the 0..1 scale (the probability that v beats v'; centred at ½). By
-        default it is when every value lies within 0..1 and every two directions sum to one.
+        Whether a reciprocal relation is on the 0..1 scale (the probability that v beats v'; centred at ½). The default
+        is yes if every value lies within 0..1 and the two directions of every pair sum to one.
 
     Examples
     --------
@@ -81,7 +82,7 @@ class RelationGraph(MadeFrom):
 
     def _set(self, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
         if isinstance(relation, Edges) and relation.n_edges and relation.is_complete:
-            relation = Complete(relation.to_dense())  # holes that a subgraph leaves behind are holes no more
+            relation = Complete(relation.to_dense())  # a subgraph may have no holes left
         expected = (len(nodes), len(others))
         if relation.shape != expected:
             what = "nodes × nodes" if others is nodes else "nodes × objects"
@@ -97,11 +98,11 @@ class RelationGraph(MadeFrom):
         raise AttributeError(f"a RelationGraph is immutable: make a new one instead of setting {name}")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise ValueError("a RelationGraph stands where nodes are expected as an array: pass their features")
+        raise ValueError("expected nodes as an array, got a RelationGraph: pass their features")
 
     @classmethod
     def of_parts(cls, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
-        """A graph of checked parts."""
+        """A graph of parts that are already checked."""
         return cls.__new__(cls)._set(nodes, others, relation, probabilities)
 
     # Facts
@@ -116,12 +117,12 @@ class RelationGraph(MadeFrom):
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes; of both domains together where there are two."""
+        """Number of nodes, of both domains together if there are two."""
         return sum(self.shape) if self.is_two_domain else self.shape[0]
 
     @property
     def n_edges(self) -> int:
-        """Number of observed edges, repeated ones counted each time."""
+        """Number of observed edges; repeated edges are counted each time."""
         return self.relation.n_edges
 
     @property
@@ -136,27 +137,27 @@ class RelationGraph(MadeFrom):
 
     @property
     def is_complete(self) -> bool:
-        """Every ordered pair, loops included, is observed exactly once, with weight one."""
+        """Whether every ordered pair, including loops, is observed exactly once, with weight one."""
         return self.relation.is_complete
 
     @property
     def is_two_domain(self) -> bool:
-        """Conditioning nodes and objects are of different domains."""
+        """Whether conditioning nodes and objects are of different kinds (domains)."""
         return self.objects is not self.nodes
 
     @cached_property
     def has_loops(self) -> bool:
-        """Some node's relation to itself is observed."""
+        """Whether the relation of some node to itself is observed."""
         return not self.is_two_domain and self.relation.count_loops() > 0
 
     @cached_property
     def is_symmetric(self) -> bool:
-        """Every two directions that are both observed agree."""
+        """Whether the two directions agree in every pair that has both."""
         return not self.is_two_domain and self._agrees(+1, 0.0)
 
     @cached_property
     def is_reciprocal(self) -> bool:
-        """Every two directions that are both observed are opposite, or (as probabilities) sum to one."""
+        """Whether the two directions are opposite, or (probabilities) sum to one, in every pair that has both."""
         return not self.is_two_domain and self._agrees(-1, self.centre)
 
     @cached_property
@@ -165,14 +166,17 @@ class RelationGraph(MadeFrom):
         if self.probabilities is not None or self.is_two_domain:
             return 0.5 if self.probabilities else 0.0
         low, high = self.relation.extremes()
-        within = 0 <= low <= high <= 1 and high > 0  # all zeros are opposite already
+        within = 0 <= low <= high <= 1 and high > 0  # zeros alone are opposite already
         return 0.5 if within and self.relation.two_way and self.disagreement(-1, 0.5, loops=False) <= 1e-6 else 0.0
 
     def _agrees(self, sign: int, centre: float) -> bool:
         return self.disagreement(sign, centre) <= 1e-6
 
     def disagreement(self, sign: int, centre: float = 0.0, loops: bool = True) -> float:
-        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest label; loops too?"""
+        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest |y - c|.
+
+        Only pairs that are observed in both directions count, and loops if ``loops``.
+        """
         worst = self.relation.disagreement(sign, centre, loops)
         if worst == 0.0:
             return 0.0
@@ -180,14 +184,14 @@ class RelationGraph(MadeFrom):
         return worst / (max(abs(low - centre), abs(high - centre)) or 1.0)
 
     def to_dense(self) -> np.ndarray:
-        """The relation as an array of `shape`: NaN where not observed, repeated edges averaged. O(n²) memory."""
+        """The relation as an array of `shape`: NaN if not observed; repeated edges are averaged. O(n²) memory."""
         return self.relation.to_dense()
 
     def conditioned(self, rank_by: str = "outgoing") -> Conditioned:
         """Conditioning nodes, objects and the relation with a row for each conditioning node.
 
-        ``rank_by="incoming"`` conditions on the nodes that edges end at. Everything that depends on ``rank_by`` asks
-        here.
+        ``rank_by="incoming"`` conditions on the nodes where edges end. All code that depends on ``rank_by`` calls this
+        method.
         """
         if rank_by == "outgoing":
             return Conditioned(self.nodes, self.objects, self.relation)
@@ -196,10 +200,10 @@ class RelationGraph(MadeFrom):
     # Subgraphs
 
     def __getitem__(self, index: Any) -> RelationGraph:
-        """The induced subgraph on some nodes: positions, a mask, a slice, or ids (whole numbers are positions).
+        """The subgraph of some nodes, given by positions, a mask, a slice, or ids (whole numbers are positions).
 
-        A single domain keeps these nodes as conditioning nodes and as objects. Two domains keep these conditioning
-        nodes and all objects; ``graph[rows, columns]`` chooses both.
+        In one domain, these nodes are kept as conditioning nodes and as objects. In two domains, these conditioning
+        nodes and all objects are kept; ``graph[rows, columns]`` chooses both.
         """
         rows, cols = index if isinstance(index, tuple) and len(index) == 2 else (index, Ellipsis)
         if isinstance(index, tuple) and len(index) != 2:
@@ -208,27 +212,27 @@ class RelationGraph(MadeFrom):
         if self.is_two_domain:
             return self.cut(chosen, choose(cols, self.objects))
         if cols is not Ellipsis and not (isinstance(cols, slice) and cols == slice(None)):
-            raise IndexError("a single-domain graph takes one index, for its conditioning nodes and objects alike")
+            raise IndexError("a graph of one domain takes one index, for both its conditioning nodes and its objects")
         return self.cut(chosen, chosen)
 
     def cut(self, rows: np.ndarray, cols: np.ndarray) -> RelationGraph:
-        """Some conditioning nodes and some objects, by position; a rectangle of a single domain counts as two."""
+        """Some conditioning nodes and some objects, by position. If they differ, the result has two domains."""
         nodes = self.nodes.take(rows)
         others = nodes if rows is cols and not self.is_two_domain else self.objects.take(cols)
         return self.part(nodes, others, self.relation.take(rows, cols))
 
     def part(self, nodes: Nodes, others: Nodes, relation: Observations) -> RelationGraph:
-        """A graph of other nodes or another relation, on the same scale of labels."""
-        # A part keeps the scale of the whole: a few edges among probabilities need not show what they are.
+        """A graph with other nodes or another relation, on the same scale of labels."""
+        # A part keeps the scale of the whole, because a few edges may not show that they are probabilities.
         scale = self.probabilities if self.is_two_domain else self.centre == 0.5
         return RelationGraph.of_parts(nodes, others, relation, scale)
 
     def __repr__(self) -> str:
         size = f"{self.shape[0]} × {self.shape[1]} nodes" if self.is_two_domain else f"{self.n_nodes} nodes"
-        if is_dask(self.nodes.base):  # more is known only after sums over the cluster
+        if is_dask(self.nodes.base):  # more would need sums over the cluster
             return f"RelationGraph({size} in {self.nodes.base.numblocks[0]} blocks, {self.n_edges} edges, distributed)"
         kind = "ordinary"
-        if not self.is_two_domain and self.relation.two_way:  # otherwise there is nothing to tell it by
+        if not self.is_two_domain and self.relation.two_way:  # otherwise the data do not show it
             kind = "symmetric" if self.is_symmetric else "reciprocal" if self.is_reciprocal else "ordinary"
         extent = "complete" if self.is_complete else f"density {self.density:.3g}"
         return f"RelationGraph({size}, {self.n_edges} edges, {extent}, {kind})"

@@ -1,4 +1,4 @@
-"""Scalers, vectorisers and other scikit-learn transformers on the nodes of a graph, as a step of a pipeline."""
+"""Scalers, vectorisers and other scikit-learn transformers for the nodes of a graph, as a step of a pipeline."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from condrank.nodes import Nodes
 
 
 class NodeTransformer(TransformerMixin, BaseEstimator):
-    """Fit a transformer on the nodes of a training graph, and give graphs with transformed nodes.
+    """Fit a transformer on the nodes of a training graph, and return graphs with transformed nodes.
 
-    The relation is shared and ids are kept. What the transformer learns comes from the nodes of the graph that it is
-    fitted on and no others, so in a pipeline nothing of held-out nodes leaks into a fold.
+    The relation is shared and ids are kept. The transformer learns only from the nodes of the graph that it is fitted
+    on. So in a pipeline nothing about held-out nodes leaks into a fold.
 
     Parameters
     ----------
     transformer : estimator
-        Any scikit-learn transformer of features; for nodes that are texts one of texts, such as ``TfidfVectorizer``;
-        for nodes that are a table a `condrank.tables.TableEncoder`.
+        Any scikit-learn transformer of features. For nodes that are texts, a transformer of texts such as
+        ``TfidfVectorizer``; for nodes that are a table, a `condrank.tables.TableEncoder`.
     object_transformer : estimator or "same", optional
-        For the objects of a second domain: by default another ``transformer``, fitted on them; "same": the one that
-        was fitted on the conditioning nodes (rows).
+        Transformer for the objects of a second domain. By default a second ``transformer``, fitted on the objects.
+        "same" uses the one that was fitted on the conditioning nodes (rows).
 
     Attributes
     ----------
     transformer_, object_transformer_ : estimator
-        Fitted on the nodes, and on the objects; of a single domain they are the same.
+        Fitted on the nodes, and on the objects. In one domain they are the same.
 
     Notes
     -----
     Plain arrays (and lists of texts) are transformed as conditioning nodes (rows), so ``pipeline.predict(X_new)``
-    scores the training objects. New objects go with their queries as a graph; or are transformed beforehand, by
+    scores the training objects. Give new objects together with their queries as a graph. Or transform them first, by
     ``pipeline[:-1].transform(X)``, for ``pipeline[-1].predict`` and ``pipeline[-1].rank``.
 
     Examples
@@ -59,7 +59,7 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
     object_transformer_: Any
 
     def fit(self, X: Any, Y: Any = None) -> NodeTransformer:
-        """Fit on the nodes of a graph, or on plain features or texts; Y is not looked at."""
+        """Fit on the nodes of a graph, or on plain features or texts. Y is ignored."""
         own = self.object_transformer
         if isinstance(own, str) and own != "same":
             raise ValueError(f"object_transformer must be a transformer, 'same' or None, got {own!r}")
@@ -76,7 +76,7 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """A graph with transformed nodes for a graph; transformed features for plain ones."""
+        """A graph with transformed nodes if X is a graph, otherwise transformed features."""
         check_is_fitted(self, "transformer_")
         if not isinstance(X, RelationGraph):
             return self.transformer_.transform(X)
@@ -93,11 +93,11 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
 
 
 def check_transformer(name: str, given: Any) -> None:
-    """Refuse what cannot be fitted and transform."""
+    """Raise if ``given`` is not a transformer."""
     if isinstance(given, type):
         raise ValueError(f"{name} must be a transformer, got the class {given.__name__}: write {given.__name__}()")
     if not hasattr(given, "fit") or not hasattr(given, "transform"):
-        raise ValueError(f"{name} must be a transformer of scikit-learn, with fit and transform, got {given!r}")
+        raise ValueError(f"{name} must be a scikit-learn transformer, with fit and transform, got {given!r}")
 
 
 def _fit(transformer: Any, data: Any) -> Any:
@@ -106,7 +106,7 @@ def _fit(transformer: Any, data: Any) -> Any:
 
 
 def _data(nodes: Nodes) -> Any:
-    """Rows as a transformer takes them: texts in one dimension."""
+    """Rows as a transformer expects them: texts as a one-dimensional array."""
     return nodes.rows[:, 0] if nodes.is_raw and isinstance(nodes.base, np.ndarray) else nodes.rows
 
 

@@ -1,4 +1,4 @@
-"""What scores objects conditioned on nodes: bilinear, with compared features, or dual over the observed edges."""
+"""Models that score objects for a conditioning node: bilinear, with compared features, or dual over edges."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from condrank.persistence.arrays import Held
 
 __all__ = ["MODELS", "ComparedModel", "EdgeModel", "FitSettings", "Model", "model_from_state"]
 
-#: Models by the name that a file has for them.
+#: Classes of models by their name in a file.
 MODELS = {kind.__name__: kind for kind in (Model, ComparedModel, EdgeModel)}
 
 
 def model_from_state(given: dict[str, Any], held: Held, settings: FitSettings) -> Model | ComparedModel | EdgeModel:
-    """The model that was stored, of the class that the file names.
+    """The stored model, of the class that the file names.
 
     Parameters
     ----------
     given, held
-        What ``to_state`` of the model returned, and its arrays.
+        What ``to_state`` returned, and its arrays.
     settings : FitSettings
         Kernel, approximation and compared features of the fit.
     """

@@ -1,4 +1,4 @@
-"""A fitted reciprocal model with compared features: coordinates, and one r×r matrix for each block of weights."""
+"""A fitted reciprocal model with compared features: coordinates, and one r×r matrix for each compared feature."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class ComparedModel:
     Attributes
     ----------
     rows : Coordinates
-        Of the nodes.
+        Coordinates of the nodes.
     compared : tuple of int
         The compared features.
     W : ndarray of shape (1 + n_compared, r, r)
-        W₀, skew, then the symmetric W_f.
+        W₀, which is skew-symmetric (W₀ᵀ = -W₀), then the symmetric W_f.
     offset : float
         Centre of the relation's scale: ½ for winning probabilities.
     logistic : bool
-        Scores are log-odds, which have no centre to add.
+        Whether scores are log-odds, to which no centre is added.
     """
 
     rows: Coordinates
@@ -42,11 +42,11 @@ class ComparedModel:
 
     @property
     def cols(self) -> Coordinates:
-        """Of the objects, which are the nodes."""
+        """Coordinates of the objects, which are the nodes."""
         return self.rows
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        """Scores of all objects, one block of conditioning nodes at a time; None means the training nodes."""
         queries = self.rows.nodes if queries is None else queries
         objects = self.rows.nodes if objects is None else objects
         Z_objects = self.rows.transform(objects)
@@ -62,7 +62,7 @@ class ComparedModel:
             yield block, scores
 
     def _compared_in(self, queries: Nodes, objects: Nodes) -> np.dtype:
-        """The coarsest floating type around: in a finer one a value and its rounded self would not be equal."""
+        """The least precise floating type of all nodes: in a finer type, a value and its rounded copy would differ."""
         return min((nodes.dtype for nodes in (self.rows.nodes, queries, objects)), key=lambda dtype: dtype.itemsize)
 
     def _scores(self, Z: np.ndarray, Z_objects: np.ndarray, x: np.ndarray, x_objects: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ class ComparedModel:
         return scores
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
-        """P(v beats v') = sigmoid(h(v, v')), the two directions summing to one exactly."""
+        """P(v beats v') = sigmoid(h(v, v')). The two directions sum to exactly one."""
         objects = self.rows.nodes if objects is None else objects
         Z, Z_objects = self.rows.transform(queries), self.rows.transform(objects)
         dtype = self._compared_in(queries, objects)
@@ -81,7 +81,7 @@ class ComparedModel:
         return as_probabilities(self._scores(Z, Z_objects, x, x_objects), self._scores(Z_objects, Z, x_objects, x))
 
     def strengths(self, nodes: Nodes) -> np.ndarray:
-        """f(v) = z(v)ᵀ W₀ z₀ as in `condrank.models.model.Model`: the transitive part of what is not compared."""
+        """f(v) = z(v)ᵀ W₀ z₀ as in `condrank.models.model.Model`: the transitive part of W₀."""
         return self.rows.transform(nodes) @ (self.W[0] @ self.rows.constant())
 
     def with_weights(self, W: Any) -> ComparedModel:
@@ -93,7 +93,7 @@ class ComparedModel:
         return self
 
     def start(self) -> Any:
-        """The weights, as a first guess for another fit to the same nodes."""
+        """The weights, as a starting point for another fit to the same nodes."""
         return self.W
 
     def dual(self) -> np.ndarray:
@@ -102,18 +102,18 @@ class ComparedModel:
         return (P @ self.W[0].astype(P.dtype, copy=False)) @ P.T
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Plain values for a manifest, and what belongs in arrays; the compared features are in the settings."""
+        """Plain values for a manifest; arrays are added to ``arrays``. The compared features are in the settings."""
         given = sides_to(self, arrays)
-        del given["cols"]  # a file has none for this model
+        del given["cols"]  # files of this model have no such entry
         arrays.put("W", self.W)
         return given
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> ComparedModel:
-        """The model that was stored, of a fit with these settings."""
+        """The stored model of a fit with these settings."""
         rows, cols = sides_from(given, held, settings)
         if cols is not rows:
-            raise ValueError("a model with compared features has one domain, but its objects are other nodes")
+            raise ValueError("a model with compared features needs one domain, but its objects are other nodes")
         r = len(rows.sigma)
         W = held.floats("W", 1 + len(settings.compared), r, r)
         return cls(rows, settings.compared, W, *scale_from(given))

@@ -1,4 +1,4 @@
-"""A fitted dual model: coefficients of the observed edges, and the edge kernel that spreads them to other pairs."""
+"""A fitted dual model: coefficients of the observed edges, and the edge kernel that gives scores of other pairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EdgeModel:
     rows, cols : KernelValues
         Kernel values of the conditioning nodes and of the objects.
     kernel : EdgeKernel
-        k̄, bound to the observed edges.
+        k̄, for the observed edges.
     W : ndarray of shape (n_pairs,)
         a, the coefficients of the observed edges.
     prior_weight, offset, logistic
@@ -48,7 +48,7 @@ class EdgeModel:
     logistic: bool = False
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes."""
+        """Scores of all objects, one block of conditioning nodes at a time; None means the training nodes."""
         if self.kernel.known_only:
             yield slice(0, self.rows.n_nodes if queries is None else len(queries)), self._known(queries, objects)
             return
@@ -57,7 +57,7 @@ class EdgeModel:
         K_objects = None if objects is None or known_objects else self.cols.similarity(objects, None)
         n_queries = self.rows.n_nodes if queries is None else len(queries)
         n_objects = self.cols.n_nodes if objects is None else len(objects)
-        # Training nodes have no kernel rows to cut.
+        # Training nodes are scored in one block: their kernel rows already exist.
         step = n_queries * n_objects if known_queries else None
         for block in row_blocks(n_queries, n_objects, *([] if step is None else [step])):
             part = queries if queries is None or known_queries else queries.block(block)
@@ -70,7 +70,7 @@ class EdgeModel:
             yield block, scores
 
     def _known(self, queries: Nodes | None, objects: Nodes | None) -> np.ndarray:
-        """Scores of training nodes, which the Cartesian kernel knows by their place only."""
+        """Scores of training nodes, which the Cartesian kernel knows only by their position."""
         places = [
             np.arange(side.n_nodes) if given is None else side.places(given)
             for side, given in ((self.rows, queries), (self.cols, objects))
@@ -98,7 +98,7 @@ class EdgeModel:
         return scores if self.logistic else scores + scores.dtype.type(self.offset)
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
-        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects). The two directions sum to exactly one."""
         K = self.rows.transform(queries)
         K_objects = self.cols.training() if objects is None else self.cols.transform(objects)
         return as_probabilities(self.kernel.predict(self.W, K, K_objects), self.kernel.predict(self.W, K_objects, K))
@@ -112,11 +112,11 @@ class EdgeModel:
         return self
 
     def start(self) -> Any:
-        """The coefficients as a sparse array, as a first guess for a fit to other edges of the same nodes."""
+        """The coefficients as a sparse array, as a starting point for a fit to other edges of the same nodes."""
         return self.dual()
 
     def dual(self) -> Any:
-        """Coefficients as a sparse (n, m) array; with Kronecker kernels scores are k_vᵀ A k_v'."""
+        """Coefficients as a sparse (n, m) array A. With Kronecker kernels, scores are k_vᵀ A k_v'."""
         if isinstance(self.kernel, KroneckerEdges):
             return self.kernel.coefficients(self.W)
         return self.kernel.edges.matrix(self.W)
@@ -126,7 +126,7 @@ class EdgeModel:
         return self.rows.transform(nodes) @ (self.dual() @ self.cols.constant())
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Plain values for a manifest, and what belongs in arrays; `from_state` reads them."""
+        """Plain values for a manifest; arrays are added to ``arrays``. `from_state` reads both."""
         given = sides_to(self, arrays) | {"prior_weight": float(self.prior_weight), "kernel": self.kernel.name}
         given |= self.kernel.edges.to_state(arrays)
         arrays.put("W", self.W)
@@ -134,7 +134,7 @@ class EdgeModel:
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> EdgeModel:
-        """The model that was stored, of a fit with these settings; kernel matrices are made again."""
+        """The stored model of a fit with these settings. Kernel matrices are computed again."""
         shape = stored_shape(given)
         rows = cols = _values_from(given["rows"], held.under("rows"), settings)
         if given.get("cols") is not None:

@@ -26,7 +26,7 @@ class Model:
     Attributes
     ----------
     rows, cols : Coordinates
-        Of the conditioning nodes and of the objects.
+        Coordinates of the conditioning nodes and of the objects.
     W : ndarray of shape (r, r')
         Weights.
     prior_weight : float
@@ -34,7 +34,7 @@ class Model:
     offset : float
         Centre of the relation's scale: ½ for winning probabilities.
     logistic : bool
-        Scores are log-odds, which have no centre to add.
+        Whether scores are log-odds, to which no centre is added.
     """
 
     rows: Coordinates
@@ -45,9 +45,9 @@ class Model:
     logistic: bool = False
 
     def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores of all objects, a block of conditioning nodes at a time; None: the training nodes.
+        """Scores of all objects, one block of conditioning nodes at a time; None means the training nodes.
 
-        Two matrix products a block beside the coordinates; no more than a block of scores is held.
+        Each block takes its coordinates and two matrix products. Only one block of scores is held.
         """
         Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
         same = queries is objects and self.rows is self.cols
@@ -55,7 +55,7 @@ class Model:
         n_queries = len(queries)
         known = Z_objects if same else self.rows.training() if queries is self.rows.nodes else None
         W = self.W.astype(Z_objects.dtype, copy=False)
-        # W joins the smaller side: once for all blocks if that is the objects.
+        # W is multiplied with the smaller side. If that is the objects, once for all blocks.
         right = W @ Z_objects.T if len(Z_objects) < n_queries else None
         for block in row_blocks(n_queries, len(Z_objects)):
             part = queries if block.stop - block.start == n_queries else queries.block(block)
@@ -68,14 +68,14 @@ class Model:
             yield block, scores
 
     def placed(self, queries: Nodes, objects: Nodes) -> PlacedPairs:
-        """The pairs with their coordinates, made once to be scored by many models of these coordinates."""
+        """The pairs with their coordinates, which many models of these coordinates can then score."""
         Z_objects = self.cols.transform(objects)
         same = queries is objects and self.rows is self.cols
         Z = Z_objects if same else self.rows.transform(queries)
         return PlacedPairs(Z, Z_objects, self.cols.similarity(queries, objects) if self.prior_weight else None)
 
     def placed_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> PlacedEdges:
-        """Observed edges with the coordinates of both ends, made once to be scored by many models."""
+        """Observed edges with the coordinates of both ends, which many models can then score."""
         Z_objects = self.cols.transform(objects)
         same = queries is objects and self.rows is self.cols
         Z = Z_objects if same else self.rows.transform(queries)
@@ -83,19 +83,19 @@ class Model:
         return PlacedEdges(Z, Z_objects, SampledProducts(edges.indptr, edges.indices, edges.shape), similarity)
 
     def at_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
-        """Scores of observed edges only, (n_pairs,). O(n_pairs r) beside the coordinates."""
+        """Scores of observed edges only, (n_pairs,). O(n_pairs r), and the coordinates."""
         scores = self.placed_edges(queries, objects, edges).scores(self.W, self.prior_weight)
         return scores if self.logistic else scores + scores.dtype.type(self.offset)
 
     def probabilities(self, queries: Nodes, objects: Nodes | None) -> np.ndarray:
-        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects), the two directions summing to one exactly."""
+        """P(v beats v') = sigmoid(h(v, v')), (n_queries, n_objects). The two directions sum to exactly one."""
         Z = self.rows.transform(queries)
         Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
         W = self.W.astype(Z.dtype, copy=False)
         return as_probabilities((Z @ W) @ Z_objects.T, (Z_objects @ W) @ Z.T)
 
     def strengths(self, nodes: Nodes) -> np.ndarray:
-        """f(v) = z(v)ᵀ W z₀, where z₀ are the coordinates of the constant, as of a node without features."""
+        """f(v) = z(v)ᵀ W z₀, where z₀ are the coordinates of the constant (a node without features)."""
         return self.rows.transform(nodes) @ (self.W @ self.cols.constant())
 
     def with_weights(self, W: Any) -> Model:
@@ -103,7 +103,7 @@ class Model:
         return replace(self, W=W)
 
     def gathered(self) -> Model:
-        """The same model with its training nodes as NumPy arrays, where they are in Dask collections."""
+        """The same model with its training nodes as NumPy arrays, if they are in Dask collections."""
         if not is_dask(self.rows.nodes.base):
             return self
         from condrank.distributed.rows import gathered_coordinates
@@ -112,7 +112,7 @@ class Model:
         return replace(self, rows=rows, cols=rows if self.cols is self.rows else gathered_coordinates(self.cols))
 
     def start(self) -> Any:
-        """The weights, as a first guess for another fit to the same nodes."""
+        """The weights, as a starting point for another fit to the same nodes."""
         return self.W
 
     def dual(self) -> np.ndarray:
@@ -122,24 +122,24 @@ class Model:
         return (left @ self.W.astype(left.dtype, copy=False)) @ right.T
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Plain values for a manifest, and what belongs in arrays; `from_state` reads them."""
+        """Plain values for a manifest; arrays are added to ``arrays``. `from_state` reads both."""
         given = sides_to(self, arrays) | {"prior_weight": float(self.prior_weight)}
         arrays.put("W", self.W)
         return given
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> Model:
-        """The model that was stored, of a fit with these settings."""
+        """The stored model of a fit with these settings."""
         rows, cols = sides_from(given, held, settings)
         prior_weight = check_number("prior_weight of the model", given["prior_weight"])
         return cls(rows, cols, held.floats("W", len(rows.sigma), len(cols.sigma)), prior_weight, *scale_from(given))
 
 
-def as_probabilities(scores: np.ndarray, turned: np.ndarray) -> np.ndarray:
-    """Sigmoid of reciprocal scores (n, m), given those of the turned pairs (m, n) too: exactly reciprocal.
+def as_probabilities(scores: np.ndarray, reverse: np.ndarray) -> np.ndarray:
+    """Sigmoid of reciprocal scores (n, m), exactly reciprocal. ``reverse`` (m, n) are the scores of the reversed pairs.
 
-    Scores are the mean of both directions, so that turning a pair round negates them to the last bit; and
-    ½ + ½ tanh(h/2) on a grid of 2⁻⁵³ has no rounding error when ½ is added.
+    The mean of both directions is used, so reversing a pair negates the score to the last bit. ½ tanh(h/2) is rounded
+    to a grid of 2⁻⁵³, so adding ½ makes no rounding error.
     """
-    half = np.tanh((scores - turned.T).astype(np.float64) / 4) / 2
+    half = np.tanh((scores - reverse.T).astype(np.float64) / 4) / 2
     return 0.5 + np.round(half * 2.0**53) / 2.0**53

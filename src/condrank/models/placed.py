@@ -1,4 +1,4 @@
-"""Pairs with their coordinates, made once to be scored by many models: all pairs, or observed edges only."""
+"""Pairs with their coordinates, which many models can score: all pairs, or observed edges only."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from condrank.products.sampled import SampledProducts
 
 @dataclass(frozen=True)
 class PlacedPairs:
-    """Conditioning nodes Z (n, r) and objects Z' (m, r') as coordinates, and their kernel values for a prior."""
+    """Coordinates Z (n, r) of conditioning nodes and Z' (m, r') of objects, and their kernel values for a prior."""
 
     Z: np.ndarray
     Z_objects: np.ndarray
     similarity: np.ndarray | None
 
     def blocks(self, W: np.ndarray, prior_weight: float) -> Iterator[tuple[slice, np.ndarray]]:
-        """Scores by a model, up to a constant, a block of conditioning nodes at a time."""
+        """Scores of a model, up to a constant, one block of conditioning nodes at a time."""
         W = W.astype(self.Z.dtype, copy=False)
         for block in row_blocks(len(self.Z), len(self.Z_objects)):
             scores = (self.Z[block] @ W) @ self.Z_objects.T
@@ -34,7 +34,7 @@ class PlacedPairs:
 
 @dataclass(frozen=True)
 class PlacedEdges:
-    """Coordinates of both ends of observed edges, and kernel values (n_pairs,) at them for a prior."""
+    """Coordinates of both ends of observed edges, and kernel values (n_pairs,) of the edges for a prior."""
 
     Z: np.ndarray
     Z_objects: np.ndarray
@@ -42,7 +42,7 @@ class PlacedEdges:
     similarity: np.ndarray | None
 
     def scores(self, W: np.ndarray, prior_weight: float) -> np.ndarray:
-        """Scores of the edges by a model, up to a constant, (n_pairs,). O(n_pairs r)."""
+        """Scores (n_pairs,) of the edges by a model, up to a constant. O(n_pairs r)."""
         scores = self.products.at_edges(self.Z @ W.astype(self.Z.dtype, copy=False), self.Z_objects)
         if self.similarity is not None:
             scores += self.Z.dtype.type(prior_weight) * self.similarity
@@ -50,7 +50,7 @@ class PlacedEdges:
 
 
 def at_edges(blocks: Iterator[tuple[slice, np.ndarray]], edges: Edges) -> np.ndarray:
-    """Entries of a matrix at the edges, (n_pairs,), from blocks of its rows: for what cannot be had for edges alone."""
+    """Entries (n_pairs,) of a matrix at the edges, from blocks of its rows. For values that need whole rows."""
     parts = []
     for block, values in blocks:
         first, last = edges.indptr[block.start], edges.indptr[block.stop]

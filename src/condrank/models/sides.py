@@ -1,4 +1,4 @@
-"""What the states of all models have in common: coordinates of both sides, and how many nodes they are over."""
+"""The part of the state that all models share: coordinates of both sides, numbers of nodes and scale."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from condrank.persistence.plain import check_same
 
 
 class FitSettings(Protocol):
-    """What a model's state does not repeat, as the settings of the fit have it."""
+    """Settings of the fit, which the state of a model does not repeat."""
 
     @property
     def kernel(self) -> NodeKernel:
@@ -43,14 +43,14 @@ def sides_to(model: Any, arrays: Arrays) -> dict[str, Any]:
 
 
 def sides_from(given: dict[str, Any], held: Held, settings: FitSettings) -> tuple[Any, Any]:
-    """Coordinates of the conditioning nodes and of the objects; the same object for a single domain."""
+    """Coordinates of the conditioning nodes and of the objects; the same Python object for one domain."""
     n, m = stored_shape(given)
     kernel, approximation = settings.kernel, settings.approximation
     rows = cols = coordinates_from_state(given["rows"], held.under("rows"), kernel, approximation, n)
     if given.get("cols") is not None:
         cols = coordinates_from_state(given["cols"], held.under("cols"), kernel, approximation, m)
     kept = [len(rows.nodes), len(cols.nodes)]
-    # partial_fit keeps no nodes, only their number.
+    # partial_fit keeps only the number of nodes.
     check_same("shape of the model", [n, m], kept if any(kept) else [n, n if cols is rows else m])
     return rows, cols
 

@@ -1,4 +1,4 @@
-"""Sums of a factored relation over explicit features: all that a closed form needs, and nodes can be added to them."""
+"""Sums of a factored relation over explicit features. A closed form needs nothing else, and nodes can be added."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from condrank.observations import Factored
 from condrank.observations.factored import class_members, reduce_factors
 from condrank.persistence.arrays import Arrays, Held
 
-ROUNDED = 1e-6  # relative difference of values that are the same but for their floating types
+ROUNDED = 1e-6  # relative difference of equal values of different floating types
 
 
 @dataclass(frozen=True)
 class FactoredSums:
-    """ΦᵀΦ, Φᵀ1, AᵀΦ, Aᵀ1 and those of the objects, of Y = A S Bᵀ: O(p² + kp) memory, however many nodes.
+    """ΦᵀΦ, Φᵀ1, AᵀΦ and Aᵀ1 of the nodes and of the objects, for Y = A S Bᵀ. O(p² + kp) memory for any number of nodes.
 
-    Stands in for the observations of a `ClosedForm` whose coordinates are those of `coordinates`.
+    A `ClosedForm` takes these sums instead of observations.
 
     Attributes
     ----------
     rows, cols : FeatureSums
-        Over the conditioning nodes and the objects; the same object for a single domain.
+        Sums over the conditioning nodes and over the objects; the same Python object for one domain.
     S : ndarray of shape (k, l)
         Relation between the factors, in double precision.
     names : list or None
-        What the factors are, see `Factored`.
+        Names of the factors, see `Factored`.
     rest : float or None
-        Value between factors that S does not tell.
+        Value between factors that S does not contain; None means not known.
     levels : tuple of float or None
         Values of a taxonomy.
     """
@@ -53,14 +53,14 @@ class FactoredSums:
 
     @property
     def one_domain(self) -> bool:
-        """Objects are the conditioning nodes."""
+        """Whether the objects are the conditioning nodes."""
         return self.cols is self.rows
 
     def joined(self, other: FactoredSums) -> FactoredSums:
-        """Sums over the nodes of both, every pair of which is known through the factors."""
+        """Sums over the nodes of both. The factors give the relation of every pair of them."""
         if self.one_domain != other.one_domain or len(self.rows.factors) != len(other.rows.factors):
             raise ValueError(
-                "X must be a graph like the ones before: one domain or two, with factors B of the objects or without"
+                "X must be a graph like those before: with one domain or two, with or without factors B of the objects"
             )
         names, S, places = _match(self, other)
         by_rows = [places] if self.names is not None else [np.arange(S.shape[0])]
@@ -74,9 +74,9 @@ class FactoredSums:
         return FactoredSums(rows, cols, S, names, self.rest, self.levels)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any] | None:
-        """Sums, S and what is known of the factors; None where the name of a class is not a plain value.
+        """Sums, S and the names and values of the factors; None if the name of a class is not a plain value.
 
-        Predictions do not need the sums, so a name that cannot be stored is no reason to refuse the rest of a model.
+        Predictions do not need the sums, so a model can be saved without them if a name cannot be stored.
         """
         if not all(_is_plain(name) for name in self.names or []):
             return None
@@ -89,7 +89,7 @@ class FactoredSums:
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, rows: Any, cols: Any) -> FactoredSums:
-        """Sums that were stored, over the training nodes of these coordinates, which have to be explicit features."""
+        """Stored sums over the training nodes of these coordinates. Raises if they are not from explicit features."""
         S = held.floats("S", None, None)
         rest = None if given["rest"] is None else check_number("rest of the sums", given["rest"])
         names, levels = given["names"], given["levels"]
@@ -108,7 +108,7 @@ class FactoredSums:
             by_cols = _side_from(second, held.under("cols"), cols, S.shape[1:])
         return cls(by_rows, by_cols, S, names, rest, levels)
 
-    # Instead of observations
+    # The methods of observations
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -124,7 +124,7 @@ class FactoredSums:
         return reduce_factors(self.rows.factors[0], self.S, self.cols.counts[-1])
 
     def between_classes(self) -> Factored | None:
-        """The relation of at most two nodes of each class: all that can be told of its values. None: no classes."""
+        """The relation of at most two nodes of each class, which has all of its values; None without classes."""
         if self.names is None or self.levels is not None or not self.one_domain or len(self.rows.factors) > 1:
             return None
         members = np.repeat(np.arange(len(self.names)), np.minimum(np.rint(self.rows.counts[0]), 2).astype(np.intp))
@@ -135,7 +135,7 @@ class FactoredSums:
 def sums_over(
     features: tuple[FeatureMap, FeatureMap], first: Nodes, second: Nodes, observed: Factored, constant: bool
 ) -> FactoredSums:
-    """Sums over conditioning nodes and objects and their relation: a pass over the features of each."""
+    """Sums over conditioning nodes and objects, and their relation: one pass over the features of each."""
     sides = [(features[0], first), (features[1], second)][: 1 if second is first else 2]
     sums = []
     for (one, nodes), factors in zip(sides, observed.factors_of(second is first), strict=False):
@@ -155,23 +155,21 @@ def _side_from(total: Any, held: Held, coordinates: Any, n_factors: tuple[int, .
 
 
 def _is_plain(name: Any) -> bool:
-    """The name of a class, or a path of a taxonomy, that JSON can hold."""
+    """Whether JSON can hold the name of a class, or a path of a taxonomy."""
     if isinstance(name, tuple):
         return all(_is_plain(one) and not isinstance(one, tuple) for one in name)
     return isinstance(name, str | int | float | bool)
 
 
 def _match(old: FactoredSums, new: FactoredSums) -> tuple[list[Any] | None, np.ndarray, np.ndarray]:
-    """Names and S of two sets of factors together, and where the new ones are among them."""
+    """Names and S of two sets of factors together, and the positions of the new factors in them."""
     if old.names is None or new.names is None:
         if (
             old.names is not new.names
             or old.S.shape != new.S.shape
             or not np.allclose(old.S, new.S, rtol=ROUNDED, atol=0)
         ):
-            raise ValueError(
-                "X must have the relation S between factors that the nodes before had, with as many of both"
-            )
+            raise ValueError("X must have the same relation S between factors as the nodes before, of the same shape")
         return None, old.S, np.arange(0)
     _check_kind(old, new)
     place = {name: position for position, name in enumerate(old.names)}
@@ -185,32 +183,32 @@ def _match(old: FactoredSums, new: FactoredSums) -> tuple[list[Any] | None, np.n
     differs = np.argwhere(known[here] & ~np.isclose(S[here], new.S, rtol=ROUNDED, atol=0))
     if old.rest != new.rest or len(differs):
         pair = [new.names[i] for i in differs[0]] if len(differs) else []
-        which = f", but that of {pair[0]!r} and {pair[1]!r} is another" if pair else ""
-        raise ValueError(f"X must have the similarity of classes that the nodes before had{which}")
+        which = f", but that of {pair[0]!r} and {pair[1]!r} differs" if pair else ""
+        raise ValueError(f"X must have the same similarity of classes as the nodes before{which}")
     S[here] = new.S
     unknown = np.argwhere(np.isnan(S))
     if len(unknown):
         one, other = (names[i] for i in unknown[0])
         raise ValueError(
-            f"the similarity of classes {one!r} and {other!r}, which are not in one block of nodes, is not known: make "
+            f"the similarity of classes {one!r} and {other!r} is not known, as no block of nodes has both: make "
             "every graph with the whole similarity, RelationGraph.from_classes(X, labels, similarity, classes=...)"
         )
     return names, S, places
 
 
 def _check_kind(old: FactoredSums, new: FactoredSums) -> None:
-    """Refuse another kind of classes than before, which no name that occurs in both would tell."""
+    """Raise if the kind of classes differs from before. Names that occur in both need not show it."""
     kinds = [_kind(sums.levels) for sums in (old, new)]
     if kinds[0] != kinds[1]:
-        raise ValueError(f"X must have the kind of classes that the nodes before had, {kinds[0]}, got {kinds[1]}")
+        raise ValueError(f"X must have the same kind of classes as the nodes before, {kinds[0]}, got {kinds[1]}")
     if old.levels is not None and not np.allclose(old.levels, new.levels or (), rtol=ROUNDED, atol=0):
         raise ValueError(
-            f"X must have the similarity of shared levels that the nodes before had, {old.levels}, got {new.levels}"
+            f"X must have the same similarity of shared levels as the nodes before, {old.levels}, got {new.levels}"
         )
     types = [{_type(name) for name in sums.names or []} for sums in (old, new)]
     if types[0] and types[1] and not types[0] & types[1]:
-        told = [" and ".join(sorted(one)) for one in types]
-        raise ValueError(f"X must have names of classes like those of the nodes before, {told[0]}, got {told[1]}")
+        named = [" and ".join(sorted(one)) for one in types]
+        raise ValueError(f"X must have names of classes like the nodes before, {named[0]}, got {named[1]}")
 
 
 def _kind(levels: tuple[float, ...] | None) -> str:
