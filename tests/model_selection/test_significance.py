@@ -193,7 +193,7 @@ def test_results_must_be_of_the_same_folds():
     ("arguments", "options", "message"),
     [
         (([0.1, 0.2], [0.1]), {}, "aligned, got"),
-        (([[0.1]], [[0.1]]), {}, "one loss a query"),
+        (([[0.1]], [[0.1]]), {}, "one loss per query"),
         (([0.1], [0.2]), {}, "at least two queries"),
         (([0.1, np.inf, 0.3], [0.1, np.inf, 0.2]), {}, "loss_a must be finite, .* of query 1 is not"),
         (([0.1, 0.2, 0.3], [-np.inf, 0.2, 0.2]), {}, "loss_b must be finite, .* of query 0 is not"),

@@ -1,4 +1,4 @@
-"""Choosing and judging rankers: splits for the four settings, cross-validation, significance."""
+"""Choosing and judging rankers: splits for the four settings, cross-validation, tests of significance."""
 
 from condrank.model_selection.left_out import left_out_scores
 from condrank.model_selection.results import CrossValidation, SettingsComparison

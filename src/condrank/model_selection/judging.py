@@ -1,4 +1,4 @@
-"""Candidates of a search, judged on the same held-out nodes: losses, and paired differences with standard errors."""
+"""Judges the candidates of a search on the same held-out nodes: losses, and paired differences with standard errors."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from condrank.rankers.checks import as_graph
 from condrank.rankers.ranking import Ranking
 
 PREPROCESSING = ("raw", "standard", "quantile")
-# Most quantiles that features are mapped by.
+# Largest number of quantiles of a feature.
 N_QUANTILES = 1000
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A ranker, not fitted, on features that were prepared in one of the ways of `PREPROCESSING`."""
+    """A ranker that is not fitted, and how features are prepared for it, one of `PREPROCESSING`."""
 
     preprocessing: str
     ranker: Any
@@ -46,7 +46,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate with its wrongly ordered and comparable pairs of objects, for each held-out conditioning node."""
+    """A candidate, and its numbers of wrongly ordered and comparable pairs for each held-out conditioning node."""
 
     candidate: Candidate
     wrong: np.ndarray
@@ -54,11 +54,11 @@ class Judged:
 
     @property
     def loss(self) -> float:
-        """Rank loss, pooled."""
+        """Rank loss, pooled over conditioning nodes."""
         return float(self.wrong.sum() / self.comparable.sum())
 
     def against(self, other: Judged) -> tuple[float, float]:
-        """Difference of the two losses and its standard error, by paired differences of the conditioning nodes."""
+        """Difference of the two losses and its standard error, from paired differences of conditioning nodes."""
         change, total = self.wrong - other.wrong, self.comparable.sum()
         difference = float(change.sum() / total)
         spread = change - difference * self.comparable
@@ -67,18 +67,18 @@ class Judged:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the search: the best of what was tried, and whether it was kept.
+    """A step of the search: the best candidate that was tried, and whether it was kept.
 
     Attributes
     ----------
     name : str
-        What was searched; "check …" for the final one on reserved nodes.
+        What was searched; "check" for the final checks on reserved nodes.
     params : dict
-        Parameters of the best candidate that differ from those before it.
+        Parameters of the best candidate that differ from those of the candidate before.
     loss : float
         Its held-out rank loss.
     difference, standard_error : float
-        Against the candidate before: of the loss, paired by conditioning node.
+        Difference of its loss from that of the candidate before, paired by conditioning node.
     accepted : bool
         Whether it was kept.
     """
@@ -92,7 +92,7 @@ class Step:
 
     @classmethod
     def of(cls, name: str, found: Judged, before: Judged | None, given: Any, accepted: bool) -> Step:
-        """What was found against the candidate before, or (the first) against the given ranker."""
+        """A candidate that was found, compared with the one before or, if it is the first, with the given ranker."""
         difference, error = (0.0, 0.0) if before is None else found.against(before)
         old = given if before is None else before.candidate.ranker
         params = differing(old.get_params(), found.candidate.ranker.get_params())
@@ -102,7 +102,7 @@ class Step:
 
 
 def differing(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that differ, the search's tolerance apart."""
+    """Parameters that differ, except for the tolerance, which the search sets."""
     return {
         name: value
         for name, value in new.items()
@@ -111,16 +111,16 @@ def differing(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 class Judge:
-    """Training graphs and graphs of held-out nodes, prepared once for each way of preprocessing.
+    """Training graphs and graphs of held-out nodes, prepared once for each preprocessing.
 
     Parameters
     ----------
     splits : iterable of (training graph, test graph)
-        The holdouts; those without anything to rank are left out, and a ValueError says if none is left.
+        The holdouts. Those with nothing to rank are left out; a ValueError if none is left.
     rank_by : {"outgoing", "incoming"}
-        That of the rankers to judge.
+        ``rank_by`` of the rankers to judge.
     dtype : dtype, optional
-        Floating type to compute in; by default that of the nodes.
+        Floating type of the computation; by default that of the nodes.
     """
 
     def __init__(self, splits: Iterable[Graphs], rank_by: str = "outgoing", dtype: Any = None):
@@ -134,13 +134,13 @@ class Judge:
         self._prepared: dict[str, list[Graphs]] = {}
 
     def prepared(self, preprocessing: str) -> list[Graphs]:
-        """The splits with features transformed as the training nodes of each say."""
+        """The splits with transformed features; each transformation is fitted to its training nodes."""
         if preprocessing not in self._prepared:
             self._prepared[preprocessing] = [prepare(preprocessing, *pair)[1:] for pair in self.splits]
         return self._prepared[preprocessing]
 
     def judge(self, candidate: Candidate, alphas: Sequence[float], n_splits: int | None = None) -> Judged:
-        """The candidate with the λ of the lowest loss, over the first ``n_splits`` holdouts (all by default)."""
+        """The candidate with the λ that has the lowest loss on the first ``n_splits`` holdouts (all by default)."""
         alphas = sorted(alphas, reverse=True)
         ranker = changed(candidate.ranker, alpha=alphas[0])
         taus = [0.0 if ranker.prior is None else ranker.prior_weight]
@@ -159,7 +159,7 @@ class Judge:
 
 
 class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
-    """What a search offers once it is fitted: its best ranker, on features as the ranker's transformer gives them.
+    """Predictions of a fitted search: by its best ranker, on features prepared by its transformer.
 
     Subclasses have the given ``ranker``, and fit ``best_ranker_``, ``transformer_`` and ``_dtype``, the floating type
     of the training nodes.
@@ -172,12 +172,12 @@ class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def relation(self) -> Any:
-        """That of the ranker."""
+        """The relation of the ranker."""
         return self.ranker.relation
 
     @property
     def rank_by(self) -> Any:
-        """That of the ranker."""
+        """The edges that the ranker ranks by."""
         return self.ranker.rank_by
 
     def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
@@ -215,7 +215,7 @@ class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
         return first, self._transformed(objects, "objects")
 
     def _transformed(self, given: Any, name: str) -> Any:
-        """Transformed in the floating type of training: equal features have to stay equal."""
+        """Features transformed in the floating type of training, so that equal features stay equal."""
         assert self.transformer_ is not None
         if isinstance(given, RelationGraph):
             return self.transformer_.transform(in_dtype(given, self._dtype))
@@ -227,9 +227,10 @@ _lock, _searches, _filters = Lock(), 0, ExitStack()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Tried λ need not converge: no warnings of these.
+    """Ignore ConvergenceWarning: the fits of a search need not converge.
 
-    Filters are of the whole process. Searches may run in threads, so the first sets them and the last takes them back.
+    Warning filters apply to the whole process, and searches may run in threads. So the first search sets the filter and
+    the last one removes it.
     """
     global _searches
     with _lock:
@@ -247,12 +248,12 @@ def quiet() -> Iterator[None]:
 
 
 def ways_for(graph: RelationGraph, preprocessing: Sequence[str]) -> list[str]:
-    """Those for a graph: scikit-learn takes quantiles of sparse features only where none is negative."""
+    """The preprocessing that suits a graph. scikit-learn has quantiles of sparse features only if none is negative."""
     return [way for way in preprocessing if way != "quantile" or not sparse.issparse(graph.nodes.base)]
 
 
 def prepare(preprocessing: str, train: RelationGraph, *others: RelationGraph) -> tuple[Any, ...]:
-    """A transformer fitted on the training nodes (None for raw features), and the graphs as it gives them."""
+    """A transformer fitted to the training nodes (None for raw features), and the transformed graphs."""
     if preprocessing == "raw":
         return None, train, *others
     if preprocessing == "standard":

@@ -1,4 +1,4 @@
-"""Scores of pairs by models that were not shown them, without refitting."""
+"""Scores of pairs by models from which they were left out, without refitting."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ TWO_STEP = ("leave-query-out", "leave-object-out", "leave-both-out", "leave-edge
 
 
 def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out") -> np.ndarray:
-    """Scores of all pairs of a complete graph, each by the model that was not shown its row, node or edge.
+    """Scores of all pairs of a complete graph, each by the model that was fitted without its row, node or edge.
 
-    Exact: what refitting for each of them would give, at the cost of a few fits in all.
+    The scores equal those after refitting for each of them, at the cost of a few fits in total.
 
     Parameters
     ----------
     ranker : ConditionalRanker or TwoStepRidge
-        Its parameters; it is not fitted.
+        Its parameters are used; it is not fitted itself.
     graph : RelationGraph
         A complete graph.
     cv : {"leave-query-out", "leave-node-out", "leave-edge-out"}
-        What each model is not shown, as in `condrank.ConditionalRankerCV`. Two-step ridge has "leave-query-out",
-        "leave-object-out", "leave-both-out" (setting 4) and "leave-edge-out" instead.
+        What is left out of each model, as in `condrank.ConditionalRankerCV`. For two-step ridge it is one of
+        "leave-query-out", "leave-object-out", "leave-both-out" (setting 4) and "leave-edge-out".
 
     Returns
     -------
@@ -40,8 +40,8 @@ def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out
 
     Notes
     -----
-    Scores are labels less residuals: where a model knows nothing of what was left out, rounding noise of the label is
-    left of them. `condrank.ConditionalRankerCV` counts scores that differ by that alone as tied.
+    Scores are computed as labels minus residuals. If a model knows nothing about what was left out, only rounding noise
+    of the labels remains. `condrank.ConditionalRankerCV` counts scores that differ only by such noise as tied.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def left_out_scores(ranker: Any, graph: RelationGraph, cv: str = "leave-node-out
 
 
 def has_closed_form(problem: Problem) -> bool:
-    """Whether a problem is solved in closed form, which the shortcuts need."""
+    """Whether a problem has a closed form, which the shortcuts need."""
     solver, settings = ClosedFormSolver(), problem.settings
     return settings.solver in solver.serves and settings.loss in solver.losses and solver.refuses(problem) is None
 

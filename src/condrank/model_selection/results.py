@@ -1,4 +1,4 @@
-"""What cross-validation gives back: scores of folds and of conditioning nodes, times, tables."""
+"""Results of cross-validation: scores of folds and of conditioning nodes, times, tables."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class CrossValidation:
     Attributes
     ----------
     setting : int or None
-        Setting of the splits; None where the splits did not say.
+        Setting of the splits; None if it is not known.
     scores : dict of str to ndarray of shape (n_folds,)
-        Value of each measure on each fold; NaN where a fold has nothing to rank, except for callables.
+        Value of each measure on each fold. NaN if a fold has nothing to rank, except for callables.
     queries : dict of str to ndarray of shape (n_queries,)
         Columns with a row for each conditioning node of each fold: "fold", "query" (its id, or its position in the
-        node data), and each measure; NaN where it is not defined for the query.
+        node data), and each measure. NaN if a measure is not defined for the node.
     fit_times, score_times : ndarray of shape (n_folds,)
-        Seconds.
+        Seconds for fitting and for scoring.
     fold_keys : ndarray of shape (n_folds,)
-        Checksum of what each fold holds out: the same for two rankers that were measured on the same edges.
+        Checksum of what each fold holds out; equal for two rankers that were measured on the same edges.
     """
 
     setting: int | None
@@ -35,12 +35,12 @@ class CrossValidation:
     fold_keys: np.ndarray
 
     def mean(self, measure: str | None = None) -> float:
-        """Mean over the folds for which the measure (the first by default) is defined."""
+        """Mean of a measure (by default the first) over the folds on which it is defined."""
         values = self._defined(measure)
         return float(values.mean()) if len(values) else float("nan")
 
     def standard_error(self, measure: str | None = None) -> float:
-        """Standard error of the mean, as if folds were independent, which folds with common training data are not."""
+        """Standard error of the mean as if folds were independent. With common training data they are not."""
         values = self._defined(measure)
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
@@ -51,7 +51,7 @@ class CrossValidation:
         return self.scores[name][~np.isnan(self.scores[name])]
 
     def to_dict(self) -> dict[str, np.ndarray]:
-        """Columns with a row for each fold, as ``pandas.DataFrame`` or ``polars.DataFrame`` take them."""
+        """Columns with a row for each fold, for ``pandas.DataFrame`` or ``polars.DataFrame``."""
         folds = np.arange(len(self.fit_times))
         return {"fold": folds, **self.scores, "fit_time": self.fit_times, "score_time": self.score_times}
 
@@ -77,7 +77,7 @@ class SettingsComparison:
     Attributes
     ----------
     results : dict of int to CrossValidation
-        By setting.
+        The result of each setting.
     """
 
     results: Mapping[int, CrossValidation]

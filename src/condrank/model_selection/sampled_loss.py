@@ -1,4 +1,4 @@
-"""Rank loss on a sample of conditioning nodes, each against all objects: for graphs with too many pairs to score."""
+"""Rank loss on a sample of conditioning nodes, each with all objects, for graphs with too many pairs to score."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from condrank.rankers.checks import refuse_raw
 
 @dataclass(frozen=True)
 class SampledLoss:
-    """A rank loss that was measured on a sample of the conditioning nodes.
+    """A rank loss measured on a sample of the conditioning nodes.
 
     Attributes
     ----------
     loss : float
         Rank loss, pooled over the conditioning nodes of the sample.
     standard_error : float
-        Of the loss, over the choice of conditioning nodes; 0 where all of them were taken, NaN for a sample of one.
+        Standard error of the loss due to the draw; 0 if all conditioning nodes were taken, NaN for a sample of one.
     n_queries : int
         Number of conditioning nodes in the sample.
     """
@@ -41,21 +41,21 @@ class SampledLoss:
 def sampled_rank_loss(
     ranker: Any, graph: RelationGraph, n_queries: int = 1000, random_state: Any = None
 ) -> SampledLoss:
-    """Rank loss of a ranker on some conditioning nodes of a graph, drawn at random, against all its objects.
+    """Rank loss of a ranker on a random sample of the conditioning nodes of a graph, each with all objects.
 
-    What ``1 - ranker.score(graph)`` estimates when all of them are taken. Scores and labels are made a few rows at a
-    time: O(n_queries · n_objects · log n_objects) time, O(n_objects · r) memory, nothing of size n×n.
+    This estimates ``1 - ranker.score(graph)``, which takes all of them. Scores and labels are made a few rows
+    at a time: O(n_queries · n_objects · log n_objects) time, O(n_objects · r) memory, and no array of size n×n.
 
     Parameters
     ----------
     ranker : Ranker or TableRanker
-        Fitted.
+        A fitted ranker.
     graph : RelationGraph
         Nodes and the true relation between them.
     n_queries : int
-        Number of conditioning nodes to draw, without replacement; all of them where there are no more.
+        Number of conditioning nodes to draw, without replacement; all if there are no more.
     random_state : int, RandomState instance or None
-        For the draw.
+        Seed of the draw.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def sampled_rank_loss(
         graph, ranker = ranker.encode(graph), ranker.ranker_
     if not isinstance(ranker, Ranker):
         raise ValueError(
-            f"ranker must be a ConditionalRanker, a TableRanker or a baseline, got {type(ranker).__name__}; of a "
+            f"ranker must be a ConditionalRanker, a TableRanker or a baseline, got {type(ranker).__name__}; for a "
             "pipeline p, pass p[-1] and p[:-1].transform(graph)"
         )
     scorer = fitted_of(ranker).model
@@ -85,7 +85,7 @@ def sampled_rank_loss(
     if total == 0:
         raise ValueError(NOTHING_TO_RANK)
     loss = float(wrong.sum() / total)
-    # The loss is a ratio of two sums over the sample: its error is that of the sum of what each node adds to it.
+    # The loss is a ratio of two sums over the sample. To first order, each node adds wrong - loss * comparable to it.
     spread = float(np.sum((wrong - loss * comparable) ** 2))
     unseen = 1 - size / n
     error = float(np.sqrt(unseen * spread * size / (size - 1)) / total) if size > 1 else (np.nan if unseen else 0.0)

@@ -1,4 +1,4 @@
-"""Is one ranker better than another? Paired comparison of their losses, conditioning node by conditioning node."""
+"""Is one ranker better than another? Compares their losses, paired by conditioning node."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from condrank.model_selection.validate import measure_folds, measures_order, rea
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mean difference of two rankers' losses over conditioning nodes, the first minus the second.
+    """Mean difference of the losses of two rankers over conditioning nodes, the first minus the second.
 
-    Every conditioning node counts the same here. The rank loss that `cross_validate` shows pools the pairs of all
-    nodes of a fold, so that its difference can be another one.
+    Every conditioning node counts the same here. The rank loss in the result of `cross_validate` pools the pairs of all
+    nodes of a fold, so its difference may not be the same.
 
     Attributes
     ----------
     difference : float
-        Mean of loss_a - loss_b; negative when the first loses less (or, of a measure, has the lower values).
+        Mean of loss_a - loss_b. Negative if the first ranker has the lower loss (or lower values of the measure).
     low, high : float
         Bootstrap interval of the mean difference.
     p_value : float
-        Two-sided, of the sign-flip test: how often a mean at least as far from zero comes about if each difference
-        could as well have had the other sign.
+        Two-sided p-value of the sign-flip test: the share of sign flips of the differences that give a mean at least as
+        far from zero.
     n_queries : int
-        Conditioning nodes compared.
+        Number of conditioning nodes compared.
     confidence : float
         Level of the interval.
     measure : str
-        What was compared: the measure, or "loss".
+        What was compared: the name of a measure, or "loss".
     mean_a, mean_b : float
         Its means over these conditioning nodes.
     """
@@ -72,24 +72,25 @@ def compare(
 ) -> Comparison:
     """Compare two rankers by their paired losses: a bootstrap over conditioning nodes, and a sign-flip test.
 
-    Queries of one test graph, and of folds whose training graphs overlap, share training data and test objects. They
-    are not independent, so the interval and the p-value are for these training graphs: they say nothing of how much
-    the rankers would differ had they been trained on other data, and tend to be too optimistic about that.
+    Queries of one test graph, and of folds with overlapping training graphs, share training data and test objects. They
+    are not independent. So the interval and the p-value hold for these training graphs only. They do not say how much
+    the rankers would differ after training on other data, and tend to be too optimistic about that.
 
     Parameters
     ----------
     loss_a, loss_b : array-like of shape (n_queries,), or CrossValidation
-        Loss of each conditioning node, in the same order, NaN where not defined (such nodes are left out); or what
-        `cross_validate` gave for two rankers on the same folds: values of a node that several folds tested are
-        averaged first.
+        Loss of each conditioning node, in the same order, NaN if not defined (such nodes are left out); or results of
+        `cross_validate` for two rankers on the same folds. If several folds tested a node, its values are averaged
+        first.
     measure : str, optional
-        Which measure of the two cross-validations, their first by default; or what losses given as arrays are of.
+        The measure of the two cross-validations to compare, by default their first; or a name for losses in arrays.
     confidence : float
         Level of the interval.
     n_resamples : int
-        Bootstrap samples (percentile interval), and sign flips. All 2ⁿ flips are enumerated where that is no more.
+        Number of bootstrap samples (percentile interval) and of sign flips. If there are no more than that, all 2ⁿ
+        flips are used.
     random_state : int, RandomState, Generator or None
-        For both.
+        Seed of both.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def compare(
         name = "loss" if measure is None else measure
         a, b = np.asarray(loss_a, dtype=np.float64), np.asarray(loss_b, dtype=np.float64)
         if a.ndim != 1 or a.shape != b.shape:
-            raise ValueError(f"loss_a and loss_b must have one loss a query, aligned, got {a.shape} and {b.shape}")
+            raise ValueError(f"loss_a and loss_b must have one loss per query, aligned, got {a.shape} and {b.shape}")
         _check_finite(a, b)
     defined = ~np.isnan(a - b)
     a, b = a[defined], b[defined]
@@ -148,8 +149,8 @@ def compare_rankers(
 ) -> Comparison:
     """Cross-validate two rankers on the same folds, and `compare` them; ``options`` are those of `compare`.
 
-    The rankers must rank by the same direction. Folds are drawn once and held while both are measured; in setting 1
-    both directions of a pair are held out together if either ranker takes them to be tied.
+    The rankers must have the same ``rank_by``. Folds are drawn once and kept while both rankers are measured. In
+    setting 1 both directions of a pair are held out together if one determines the other for either ranker.
     """
     check_graph(graph)
     check_choice("setting", setting, SETTINGS)
@@ -164,19 +165,19 @@ def compare_rankers(
 
 
 def _of_results(a: CrossValidation, b: CrossValidation, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Values of both for each conditioning node, means over the folds that tested it."""
+    """Values of both for each conditioning node, averaged over the folds that tested it."""
     if name not in a.scores or name not in b.scores:
         raise ValueError(f"measure {name!r} must be in both results, they have {list(a.scores)} and {list(b.scores)}")
     if not np.array_equal(a.fold_keys, b.fold_keys):
         raise ValueError(
-            "the two results are of different folds: cross-validate both with the same cv, its random_state an int"
+            "the two results are of different folds: cross-validate both with the same cv, with an int as random_state"
         )
     values = a.queries[name], b.queries[name]
     _check_finite(*values)
     defined = ~np.isnan(values[0] - values[1])
     if not defined.any():
         raise ValueError(f"measure {name!r} has no values for single queries: it must take average=None")
-    # Ids may be of several types, which have no order.
+    # Ids may have several types, which cannot be sorted.
     ids = a.queries["query"][defined].tolist()
     number = {one: i for i, one in enumerate(dict.fromkeys(ids))}
     query = np.array([number[one] for one in ids])
@@ -188,12 +189,12 @@ def _check_finite(a: np.ndarray, b: np.ndarray) -> None:
     for name, losses in (("loss_a", a), ("loss_b", b)):
         if np.isinf(losses).any():
             raise ValueError(
-                f"{name} must be finite, or NaN where not defined; that of query {np.argmax(np.isinf(losses))} is not"
+                f"{name} must be finite, or NaN if not defined; the loss of query {np.argmax(np.isinf(losses))} is not"
             )
 
 
 def _direction(measure: str) -> str:
-    """Which way is better, as far as that is known of a measure's name."""
+    """Whether lower or higher is better, if the name of the measure is known."""
     if measure in ("loss", "rank_loss"):
         return "; lower is better"
     return "; higher is better" if measure in MEASURES else ""
@@ -214,7 +215,7 @@ def _interval(difference: np.ndarray, level: float, n_resamples: int, random_sta
 
 
 def _batch(difference: np.ndarray) -> int:
-    """Resamples at a time, so that some ten million numbers are held."""
+    """Number of resamples at a time, so that about ten million numbers are in memory."""
     return max(1, 2**23 // len(difference))
 
 
