@@ -205,7 +205,7 @@ def test_folds_with_nothing_to_rank_do_not_count():
     assert np.isnan(result.scores["rank_loss"]).tolist() == [False, True]
     assert result.mean() == result.scores["rank_loss"][0]
     tied = RelationGraph(np.eye(8), np.zeros((8, 8)) + np.arange(8)[:, None])
-    with pytest.raises(ValueError, match=r"nothing to rank in any fold; take fewer folds"):
+    with pytest.raises(ValueError, match=r"nothing to rank in any fold; use fewer folds"):
         cross_validate(ConditionalRanker(loss="regression"), tied)
 
 

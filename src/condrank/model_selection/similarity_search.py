@@ -1,4 +1,4 @@
-"""Learning the similarity: features, kernel, width, λ, compared features and feature weights by held-out loss."""
+"""Learning the similarity of nodes: chooses preprocessing, kernel, width, λ, compared features and feature weights."""
 
 from __future__ import annotations
 
@@ -32,77 +32,79 @@ from condrank.nodes import NodeKernel
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 
-# λ to begin with, and factors by which to refine it.
+# Values of λ to begin with, and factors to refine it.
 ALPHAS, REFINED = (0.03, 0.3, 3.0, 30.0), (0.25, 1.0, 4.0)
-# A compared feature explains what needed a small λ before, and small λ are slow: it is tried with at least these.
+# With a compared feature a larger λ is enough, and small λ are slow: λ is at least these when one is tried.
 COMPARED = (0.3, 3.0)
-# Factors for λ once all nodes are trained on.
+# Factors of λ for a fit to all nodes.
 TUNED = (1.0, 4.0)
-# Kernel widths relative to 1/median distance, and factors by which to refine them.
+# Kernel widths relative to 1/median distance, and factors to refine them.
 WIDTHS, REFINED_WIDTHS = (0.1, 0.3, 1.0, 3.0), (0.3, 3.0, 10.0)
 PRIOR_WEIGHTS = (0.1, 1.0, 10.0)
-# Nodes whose distances are looked at for the median.
+# Number of nodes from which the median distance is computed.
 SAMPLE = 300
-# Of many candidates, those best on the first holdout are judged on all.
+# Of many candidates, only this many, the best on the first holdout, are judged on all holdouts.
 SHORTLIST = 4
-# Shares of the nodes: those that a step is judged on, and those that only the final check sees.
+# Shares of the nodes: held out to judge a step, and reserved for the final check.
 HELD_OUT, RESERVED = 1 / 3, 0.25
-# Fewest nodes of which both of these are two.
+# The smallest number of nodes for which both shares are at least two nodes.
 FEWEST = 7
-# Solvers that every candidate has, with compared features, on incomplete graphs and for another λ.
+# Solvers that can fit every candidate: with compared features, on incomplete graphs and for another λ.
 SOLVERS = ("auto", "iterative", "primal")
-# Counts, and the least of each: the weights are learned on two thirds of max_nodes, at least two.
+# Counts and their smallest values. Weights are learned on two thirds of max_nodes, which must be at least two.
 COUNTS = {"max_compared": 0, "n_steps": 0, "n_splits": 1, "max_nodes": 3}
 
 
 class SimilaritySearch(PreparedRanker):
-    """Choose how nodes are compared by the rank loss on held-out nodes (setting 4), greedily and guarded.
+    """Choose how nodes are compared, step by step, by the rank loss on held-out nodes (setting 4).
 
-    One step after the other: λ and kernel width of the given ranker (the simple model); preparation of the features
-    and kernel; a constant; a prior (relations that have one); compared features, one at a time (reciprocal
-    relations); the width again; feature weights. A step is kept if it lowers the loss by more than ``margin`` +
-    √(2 ln k) standard errors, k the number of its candidates: so much would the best of k useless ones seem to gain. At
-    the end, every kept step has to prove itself on nodes that no step has seen; where data are too few, that leaves the
-    simple model. Feature weights descend on holdouts of all nodes but those, the nodes that the step is judged on among
-    them: its loss in ``history_`` is optimistic, and only that final check of it is not.
+    The steps: λ and kernel width of the given ranker (the simple model); preprocessing and kernel; a constant; a prior
+    (for relations that have one); compared features, one at a time (reciprocal relations); the width again; feature
+    weights. A step is kept if it lowers the loss by more than ``margin`` + √(2 ln k) standard errors, where k is the
+    number of its candidates: the best of k useless candidates would seem to gain about √(2 ln k) standard errors.
+
+    At the end every kept step is checked on reserved nodes, which no step has seen. With too few data only the simple
+    model is left. Feature weights are learned on holdouts of all nodes that are not reserved, also of those on which
+    the step is judged. So the loss of this step in ``history_`` is optimistic; that of its final check is not.
 
     Parameters
     ----------
     ranker : ConditionalRanker
-        Its relation, loss and other parameters; of a single domain, with features, and ``solver`` "auto", "iterative"
-        or "primal".
+        Relation, loss and other parameters to start from. For a single domain with features; ``solver`` must be
+        "auto", "iterative" or "primal".
     preprocessing : sequence of {"raw", "standard", "quantile"}
-        Features as they are, standardised, or mapped to their quantiles; the simple model has the first. Sparse
-        features are standardised without centring, and their quantiles are left out.
+        Try features as they are, standardised, or mapped to their quantiles; the simple model uses the first. Sparse
+        features are standardised without centring, and not mapped to quantiles.
     kernels : sequence of str or callable
         Kernels of features to try.
     max_compared : int
-        Most compared features; 0 tries none.
+        Largest number of compared features; 0 tries none.
     n_steps : int
-        Descent steps of the feature weights; 0: none. For "rbf" and "laplacian" without prior and ``pairwise_kernel``.
+        Descent steps for feature weights; 0 learns none. For "rbf" and "laplacian" without prior and
+        ``pairwise_kernel``.
     n_splits : int
-        Holdouts that a step is judged on.
+        Number of holdouts on which a step is judged.
     max_nodes : int
-        Most nodes that a candidate is trained on while searching; more only cost time.
+        Largest number of training nodes in the search; more only cost time.
     margin : float
-        Standard errors by which a step has to be better.
+        Number of standard errors by which a step has to be better.
     tol : float
-        Tolerance of the fits while searching.
+        Tolerance of the fits in the search.
     callback : callable, optional
         Called with every `Step`.
     random_state : int, RandomState instance or None
-        For the choice of nodes.
+        Seed for the choice of nodes.
 
     Attributes
     ----------
     best_ranker_ : ConditionalRanker
-        Fitted to the whole graph, on prepared features.
+        The best ranker, fitted to the whole graph on prepared features.
     best_params_ : dict
-        What differs from the given ranker, and the preprocessing.
+        Parameters that differ from the given ranker, and the preprocessing.
     transformer_ : NodeTransformer or None
-        Prepares features for it.
+        Prepares features for the best ranker; None for raw features.
     history_ : list of Step
-        All steps, those of the final check last.
+        All steps, with those of the final check last.
     n_features_in_ : int
         Number of features of a node.
     """
@@ -150,7 +152,7 @@ class SimilaritySearch(PreparedRanker):
 
     def _search(self, graph: RelationGraph) -> Candidate:
         searched, reserved = next(self._holdouts(graph, 1, RESERVED))
-        # Before any fit: each of them refuses nodes that have nothing to rank.
+        # All before any fit, because each raises an error if there is nothing to rank.
         fresh = Judge([(searched, reserved)], self.rank_by)
         whole = Judge(self._holdouts(searched, self.n_splits, RESERVED), self.rank_by)
         holdouts = self._cut(self._holdouts(searched, self.n_splits, HELD_OUT), self.max_nodes)
@@ -175,7 +177,7 @@ class SimilaritySearch(PreparedRanker):
                 yield from self._of_kernel(Candidate(preprocessing, best.ranker), kernel, graph)
 
     def _of_kernel(self, candidate: Candidate, kernel: Any, graph: RelationGraph) -> Iterator[Candidate]:
-        """A kernel in all its widths."""
+        """Candidates with a kernel, in all its widths."""
         if kernel not in DISTANCE_KERNELS:
             own = kernel == candidate.ranker.kernel
             yield candidate.with_params(kernel=kernel, gamma=candidate.ranker.gamma if own else None)
@@ -209,7 +211,7 @@ class SimilaritySearch(PreparedRanker):
         ranker = best.ranker
         plain = ranker.prior is None and ranker.pairwise_kernel is None
         if self.n_steps and ranker.kernel in DISTANCE_KERNELS and plain:
-            # Noise of a step averages out over them: fewer nodes each, for more steps in the same time.
+            # The noise of single steps averages out. So each has fewer nodes, for more steps in the same time.
             splits = self._cut(self._holdouts(graph, self.n_steps, HELD_OUT), 2 * self.max_nodes // 3)
             prepared = (prepare(best.preprocessing, *pair)[1:] for pair in splits)
             yield Candidate(best.preprocessing, learn_weights(ranker, prepared))
@@ -217,7 +219,7 @@ class SimilaritySearch(PreparedRanker):
     # Judging
 
     def _take(self, name: str, judge: Judge, chain: list[Judged], candidates: Iterable[Candidate]) -> bool:
-        """Put the best of some candidates on the chain if it is better by more than chance explains."""
+        """Append the best of some candidates to the chain if it is better by more than chance explains."""
         tried = list(candidates)
         if not tried:
             return False
@@ -242,10 +244,10 @@ class SimilaritySearch(PreparedRanker):
         return min((judge.judge(one, alphas) for one in tried), key=lambda judged: judged.loss)
 
     def _checked(self, chain: list[Candidate], whole: Judge, fresh: Judge) -> Candidate:
-        """The last step of the chain that is better on reserved nodes than the one kept before it."""
+        """The last candidate of the chain that is better on reserved nodes than the one kept before it."""
         kept: Judged | None = None
         for candidate in chain:
-            # More nodes than in the search may want another λ.
+            # With more nodes than in the search another λ may be better.
             tuned = whole.judge(candidate, [factor * candidate.ranker.alpha for factor in TUNED]).candidate
             found = fresh.judge(tuned, [tuned.ranker.alpha])
             difference, error = (-np.inf, 0.0) if kept is None else found.against(kept)
@@ -274,7 +276,7 @@ class SimilaritySearch(PreparedRanker):
     def _check(self, graph: RelationGraph) -> None:
         ranker = self.ranker
         if not isinstance(ranker, ConditionalRanker) or isinstance(ranker, ConditionalRankerCV):
-            raise ValueError(f"ranker must be a ConditionalRanker, for the search to change, got {ranker!r}")
+            raise ValueError(f"ranker must be a ConditionalRanker, whose parameters are searched, got {ranker!r}")
         check_choice("solver of the ranker", ranker.solver, SOLVERS)
         for name in ("preprocessing", "kernels"):
             given = getattr(self, name)
@@ -286,9 +288,9 @@ class SimilaritySearch(PreparedRanker):
             raise ValueError("SimilaritySearch needs the features of a single domain, but the graph has two domains")
         for kernel in (ranker.kernel, *self.kernels):
             if NodeKernel(kernel).is_precomputed:
-                raise ValueError("SimilaritySearch needs features to prepare, compare and weight, not precomputed ones")
+                raise ValueError("SimilaritySearch needs features, got a precomputed kernel")
         if not ways_for(graph, self.preprocessing):
-            raise ValueError('preprocessing must have another than "quantile" for sparse features')
+            raise ValueError("preprocessing must have 'raw' or 'standard' for sparse features, got only 'quantile'")
         for name, least in COUNTS.items():
             check_count(name, getattr(self, name), least)
         for name in ("margin", "tol"):

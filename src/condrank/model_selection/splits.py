@@ -1,12 +1,12 @@
-"""Splits of a graph for the paper's four settings: what of a held-out edge was known in training.
+"""Splits of a graph for the paper's four settings, by what is new about a held-out edge:
 
-1. both its conditioning node and its object, only the edge is new;
-2. the objects, its conditioning node is new;
-3. the conditioning nodes, its object is new;
-4. neither: both nodes are new (cold start).
+1. only the edge: its conditioning node and its object were in training;
+2. its conditioning node: the object was in training;
+3. its object: the conditioning node was in training;
+4. both nodes (cold start).
 
-Training graphs hold nothing of a held-out node: no row, no column, no kernel value. Every graph that a splitter gives
-shares the node data with the graph that was split.
+Training graphs contain nothing of a held-out node: no row, no column, no kernel value. All graphs of a splitter share
+the node data of the graph that is split.
 """
 
 from __future__ import annotations
@@ -41,37 +41,42 @@ LEAVE_ONE_OUT = "leave-one-out"
 class SettingSplit(Splitter):
     """Folds of cross-validation for one of the four settings.
 
-    ``split(graph)`` gives training and test graphs. Of a single domain, nodes are held out in folds: a training graph
-    is the induced subgraph of the nodes kept, a test graph has (2) the held-out nodes as conditioning nodes and the
-    nodes kept as objects, (3) the other way round, (4) the held-out nodes as both. Of two domains, (2) rows, (3)
-    columns, or (4) both are held out, the last in n_splits × n_splits folds: each fold of rows with each fold of
-    columns, training on the other rows and other columns, so the edges between are in neither graph. In setting 1 the
-    nodes stay and observed edges are held out; the training graph then is a list of edges, also where the relation
-    was complete or factored (O(n²) memory).
+    ``split(graph)`` gives training and test graphs. In a single domain, nodes are held out in folds. A training graph
+    is the induced subgraph of the other nodes. A test graph has, in setting 2, the held-out nodes as conditioning nodes
+    and the other nodes as objects; in setting 3 the reverse; in setting 4 the held-out nodes as both.
+
+    In two domains, setting 2 holds out rows, setting 3 columns, and setting 4 both, in n_splits × n_splits folds: each
+    fold of rows with each fold of columns. It trains on the other rows and columns, so the edges between held-out and
+    other nodes are in neither graph.
+
+    In setting 1 all nodes stay, and observed edges are held out. The training graph is then a list of edges, also if
+    the relation was complete or factored (O(n²) memory).
 
     Parameters
     ----------
     setting : {1, 2, 3, 4}
         What is new in a test graph: 1 only the edge, 2 the conditioning node, 3 the object, 4 both.
     n_splits : int or "leave-one-out"
-        Number of folds; or a fold for each node (each group; each pair in setting 1).
+        Number of folds; or one fold for each node (each group; each pair in setting 1).
     n_repeats : int
-        How often to fold, each time in another random order.
+        How often to split into folds, each time in another random order.
     groups : array-like with an entry for each node, or dict from id to group, optional
-        Groups of nodes that are held out together (settings 2 to 4). An array may be for the nodes of the graph or for
-        those of the graph that it is a subset of, so that a splitter can be used again on a training graph; it is
-        refused for a whole graph in another order, where it could be either. A dict always follows. Two domains: of
-        the side that is held out; for setting 4 a pair, of ``graph.nodes`` and of ``graph.objects``.
+        Groups of nodes that are held out together (settings 2 to 4). An array may be for the nodes of the graph, or for
+        the graph from which it was taken, so that a splitter can be used again on a training graph. It is refused for
+        a whole graph in another order, where it could mean either. A dict is never ambiguous. With two domains, give
+        the groups of the side that is held out; for setting 4 a pair, for ``graph.nodes`` and ``graph.objects``.
     stratify : array-like or dict, optional
-        Classes of the nodes, given likewise, that are spread evenly over the folds. With groups, each of one class:
-        the groups of a class are dealt out at random, as many to each fold; otherwise by their number of nodes.
+        Classes of the nodes, given in the same way, to be spread evenly over the folds. If there are groups and each
+        has one class, every fold gets equally many groups of a class, at random. If groups have several classes, they
+        are distributed by their number of nodes.
     rank_by : {"outgoing", "incoming"}
-        As the ranker's: with "incoming" the conditioning nodes are the columns, so settings 2 and 3 change places.
+        ``rank_by`` of the ranker. With "incoming" the conditioning nodes are the columns, so settings 2 and 3 are
+        exchanged.
     both_directions : bool, optional
-        Setting 1: hold out both directions of a pair together, as one gives the other away. By default where the
-        graph is symmetric or reciprocal.
+        Setting 1: hold out both directions of a pair together, because one reveals the other. By default if the graph
+        is symmetric or reciprocal.
     random_state : int, RandomState instance or None
-        For the order of the nodes; an int gives the same folds again.
+        Seed for the order of the nodes; an int gives the same folds again.
 
     Examples
     --------
@@ -98,20 +103,20 @@ class SettingSplit(Splitter):
                     f"n_repeats must be 1 to leave one out: every repeat is the same, got {self.n_repeats}"
                 )
             if self.stratify is not None:
-                raise ValueError("stratify must be left out to leave one out: there is nothing to spread")
+                raise ValueError("stratify must be left out to leave one out: a fold of one cannot be balanced")
         elif isinstance(self.n_splits, str) or check_count("n_splits", self.n_splits) < 2:
             raise ValueError(
                 f"n_splits must be a whole number of at least 2 or {LEAVE_ONE_OUT!r}, got {self.n_splits!r}"
             )
 
     def tests_single_objects(self, graph: RelationGraph) -> bool:
-        """Whether one edge, or one object, is left out: nothing to rank in any fold."""
+        """Whether one edge or one object is left out, so that no fold has anything to rank."""
         if self.n_splits != LEAVE_ONE_OUT or self.setting == 2:
             return False
         return self.setting == 1 or self._per_side("groups", graph)[self.rank_by == "outgoing"] is None
 
     def _count_folds(self, graph: RelationGraph | None) -> int:
-        """Without a graph, that of a single domain."""
+        """Total number of folds; without a graph, that for a single domain."""
         if graph is None or self.setting == 1:
             if self.n_splits != LEAVE_ONE_OUT:
                 return int(self.n_splits) * self.n_repeats
@@ -139,7 +144,7 @@ class SettingSplit(Splitter):
         if self.n_splits == LEAVE_ONE_OUT:
             folds = LeaveOneOut() if groups is None else LeaveOneGroupOut()
         elif groups is not None and classes is not None and has_one_class(groups, classes):
-            # StratifiedGroupKFold takes groups by size and makes the same folds for nearly every seed.
+            # StratifiedGroupKFold goes by the size of groups and makes the same folds for nearly every seed.
             return PredefinedSplit(dealt(groups, classes, n_folds, seed)).split()
         else:
             kinds = {(0, 0): KFold, (0, 1): StratifiedKFold, (1, 0): GroupKFold, (1, 1): StratifiedGroupKFold}
@@ -150,19 +155,19 @@ class SettingSplit(Splitter):
 
 @dataclass(frozen=True, eq=False)
 class SettingShuffleSplit(Splitter):
-    """Random holdouts for one of the four settings; what is held out, and the parameters, as for `SettingSplit`.
+    """Random holdouts for one of the four settings. Graphs and parameters are as for `SettingSplit`.
 
     Parameters
     ----------
     setting : {1, 2, 3, 4}
         What is new in a test graph.
     n_splits : int
-        Number of holdouts, independent of each other.
+        Number of independent holdouts.
     test_size : float or int
-        Share, or number, to hold out of the nodes (of both domains in setting 4 of two), of the groups, or of the
-        pairs in setting 1.
+        Share or number of nodes to hold out; of groups, if there are any; of pairs in setting 1. With two domains,
+        setting 4 holds out as much of both.
     groups, stratify, rank_by, both_directions, random_state
-        As for `SettingSplit`, but either groups or stratify.
+        As for `SettingSplit`, but only one of groups and stratify.
 
     Examples
     --------
@@ -203,25 +208,25 @@ class SettingShuffleSplit(Splitter):
 
 
 def n_units(n: int, groups: np.ndarray | None) -> int:
-    """How many nodes, pairs or groups there are to hold out."""
+    """Number of nodes, pairs or groups that can be held out."""
     return n if groups is None else len(np.unique(groups))
 
 
 def has_one_class(groups: np.ndarray, classes: np.ndarray) -> bool:
-    """Whether all nodes of a group are of the same class, for every group."""
+    """Whether every group has nodes of one class only."""
     _, group = np.unique(groups, return_inverse=True)
     _, cls = np.unique(classes, return_inverse=True)
     return len(np.unique(np.column_stack([group, cls]), axis=0)) == group.max() + 1
 
 
 def dealt(groups: np.ndarray, classes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """A fold for each node: the groups, in random order within each class, dealt out like cards."""
+    """The fold of each node. The groups of each class are dealt to the folds like cards, in random order."""
     _, first, group = np.unique(groups, return_index=True, return_inverse=True)
     _, cls = np.unique(classes, return_inverse=True)
     random = np.random.default_rng(seed)
     order = random.permutation(len(first))
     order = order[np.argsort(cls[first[order]], kind="stable")]
-    # A class that is not a multiple of the folds gives its surplus to those where the last one ended.
+    # Each class continues at the fold where the last one ended, so that folds differ by one group at most.
     fold = np.empty(len(first), dtype=int)
     fold[order] = random.permutation(n_folds)[np.arange(len(first)) % n_folds]
     return fold[group]

@@ -46,21 +46,21 @@ def cross_validate(
         `ConditionalRanker`, a baseline, a pipeline or a search that ends in one: ``fit(graph)`` and
         ``predict(graph)`` are called.
     graph : RelationGraph
-        What is split.
+        The graph to split.
     setting : {1, 2, 3, 4}
-        What is new in a test graph, from the ranker's view of who conditions whom; see `SettingSplit`.
+        What is new in a test graph, with conditioning nodes by the ranker's ``rank_by``; see `SettingSplit`.
     cv : int, splitter, or iterable of (training graph, test graph), optional
-        Number of folds, 5 by default, always the same ones, so that two rankers are measured on the same folds; or a
-        splitter, whose own setting then counts.
+        Number of folds, by default 5, always the same, so that two rankers are measured on the same folds; or a
+        splitter, with its own setting.
     scoring : str, callable, or a list or dict of these
-        Names of `condrank.metrics.MEASURES`, or callables of ``(Y_true, Y_score)``; one that takes ``average=None``
-        as the measures do also gives the values of the conditioning nodes. A callable is called for every fold, also
-        where there is nothing to rank.
+        Names of `condrank.metrics.MEASURES`, or callables of ``(Y_true, Y_score)``. A callable that takes
+        ``average=None`` like the measures also gives values of single conditioning nodes. A callable is called for
+        every fold, also if there is nothing to rank.
     n_jobs : int, optional
-        Folds at a time, in threads: they share the node data, and the linear algebra runs outside the interpreter
-        lock.
+        Number of folds at a time, in threads. They share the node data, and the linear algebra runs outside the
+        interpreter lock.
     progress : callable, optional
-        Called as ``progress(n_done, n_folds)`` after each fold; n_folds is None where ``cv`` cannot tell.
+        Called as ``progress(n_done, n_folds)`` after each fold; n_folds is None if ``cv`` does not say how many.
 
     Returns
     -------
@@ -100,8 +100,8 @@ def cross_validate_settings(
 ) -> SettingsComparison:
     """Cross-validate in several settings; ``print`` shows them as one table.
 
-    Parameters are those of `cross_validate`. A splitter given as ``cv`` is used with each setting in turn, in setting 1
-    without its groups and classes, which are of nodes.
+    Parameters are those of `cross_validate`. A splitter given as ``cv`` is used with each setting in turn. In setting 1
+    its groups and classes are not used, because they are for nodes.
     """
     check_graph(graph)
     if cv is not None and not is_count(cv) and not isinstance(cv, Splitter):
@@ -113,7 +113,7 @@ def cross_validate_settings(
         check_choice("settings", setting, SETTINGS)
     measures = read_scoring(scoring)
     by_rank = any(map(measures_order, measures.values()))
-    # All folds are read before any fit, so that what does not suit the last setting is told at once.
+    # All folds are read before any fit, so that errors in the last setting are raised at once.
     folds = {one: read_folds(_in_setting(cv, one), graph, ranker, one, by_rank=by_rank) for one in chosen}
     return SettingsComparison(
         {one: measure_folds(ranker, its_folds, measures, n_jobs, progress) for one, its_folds in folds.items()}
@@ -127,7 +127,7 @@ def _in_setting(cv: Any, setting: int) -> Any:
 
 
 def read_scoring(scoring: Any) -> Measures:
-    """Measures by name."""
+    """The measures to use, by name."""
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
     if not isinstance(scoring, Iterable):
@@ -141,7 +141,7 @@ def read_scoring(scoring: Any) -> Measures:
         raise ValueError("scoring must name at least one measure, got none")
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
-        raise ValueError(f"scoring has two measures named {twice[0]!r}: give a dict from names of your own to measures")
+        raise ValueError(f"scoring has two measures named {twice[0]!r}: give a dict from names to measures")
     return {name: _measure(one) for name, one in zip(names, chosen, strict=True)}
 
 
@@ -153,7 +153,10 @@ def _measure(given: Any) -> Callable[..., Any]:
 
 
 def measures_order(measure: Callable[..., Any]) -> bool:
-    """Whether a measure is one of the library's, also with some arguments set: undefined where nothing is to rank."""
+    """Whether a measure is one of the library's, which are undefined if there is nothing to rank.
+
+    It may be a `functools.partial` of one.
+    """
     return (measure.func if isinstance(measure, partial) else measure) in MEASURES.values()
 
 
@@ -175,7 +178,7 @@ def measure_folds(
 
 @dataclass(frozen=True)
 class _Fold:
-    """What one fold gives: a value and the queries' values for each measure."""
+    """The result of one fold: for each measure its value and the values of single conditioning nodes."""
 
     values: list[float]
     by_query: list[np.ndarray]
@@ -190,13 +193,13 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
     ranker.fit(train)
     fitted = perf_counter()
     queries, objects, relation = test.conditioned(rank_by)
-    # A measure of the user's own may ask which column is which; those of the library do not.
+    # Measures of the library do not depend on the order of columns. A user's own measure may.
     packed = packed_rows_of(ranker, test, rank_by) if all(map(measures_order, measures.values())) else None
     truth, scores = (relation.to_dense(), ranker.predict(test)) if packed is None else packed
     values, by_query = [], []
     rankable = np.nanmax(truth, axis=1, initial=-np.inf) > np.nanmin(truth, axis=1, initial=np.inf)
     for measure in measures.values():
-        # A fold in which no query has anything to rank says nothing of their order; the others may.
+        # If no query has anything to rank, the library's measures are undefined. A user's own measure may be defined.
         defined = rankable.any() or not measures_order(measure)
         values.append(float(measure(truth, scores)) if defined else np.nan)
         by_query.append(_of_queries(measure, truth, scores))
@@ -209,9 +212,9 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
 
 
 def packed_rows_of(ranker: Any, graph: RelationGraph, rank_by: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Labels and scores of the observed edges of each conditioning node, packed into rows, NaN behind their end.
+    """Labels and scores of the observed edges of each conditioning node, packed into rows and filled up with NaN.
 
-    None where the graph is not an edge list, the rows would hardly be shorter, or the ranker scores no single edges.
+    None if the graph is not an edge list, if rows would hardly be shorter, or if the ranker cannot score single edges.
     """
     found = scorer_of(ranker, graph)
     if found is None or not isinstance(graph.relation, Edges):
@@ -225,7 +228,7 @@ def packed_rows_of(ranker: Any, graph: RelationGraph, rank_by: str) -> tuple[np.
 
 
 def _of_queries(measure: Callable[..., Any], truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The measure of each conditioning node; NaN for a callable that has no such thing."""
+    """The measure of each conditioning node; NaN for a callable without ``average``."""
     if "average" in signature(measure).parameters:
         return np.asarray(measure(truth, scores, average=None), dtype=np.float64)
     return np.full(len(truth), np.nan)
@@ -238,7 +241,7 @@ def _put_together(parts: list[_Fold], measures: Measures, setting: int | None) -
         why = NOTHING_TO_RANK
         if "auc" in measures:
             why = "auc is not defined: no conditioning node has both relevant (above 0) and other objects"
-        raise ValueError(f"{why} in any fold; take fewer folds, so that each holds out more, or another measure")
+        raise ValueError(f"{why} in any fold; use fewer folds, so that each holds out more, or another measure")
     queries = {
         "fold": np.repeat(np.arange(len(parts)), [len(part.names) for part in parts]),
         "query": np.concatenate([part.names for part in parts]),
