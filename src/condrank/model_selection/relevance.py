@@ -1,9 +1,9 @@
-"""Feature weights by descent on a held-out loss: automatic relevance determination for the two kernels of distances.
+"""Learns feature weights by descent on a held-out loss (automatic relevance determination), for RBF and Laplacian.
 
-The loss of a model on held-out nodes is differentiated through the fit. With W the solution of (H + λ) W = R, G the
-loss's slope in W and V = (H + λ)⁻¹ H G, a change dK of the training kernel and dK' of the kernel of the held-out
-nodes changes the loss by -⟨V, dK W K + K W dK⟩ and ⟨slope, dK' W K' + K' W dK'⟩ in dual coordinates. One more solve
-therefore gives the derivatives for all features at once, and for λ.
+The loss of a model on held-out nodes is differentiated through the fit. Let W be the solution of (H + λ) W = R, G the
+derivative of the loss in W, and V = (H + λ)⁻¹ H G. A change dK of the training kernel changes the loss by
+-⟨V, dK W K + K W dK⟩, and a change dK' of the kernel of the held-out nodes by ⟨slope, dK' W K' + K' W dK'⟩, in dual
+coordinates. So one more solve gives the derivatives for all features at once, and for λ.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from condrank.solvers.primal import PrimalSolver
 from condrank.solvers.system import Options
 
 KERNELS = ("rbf", "laplacian")
-# Relative residuals of the fit and of the derivative's solve: looser ones make the derivatives wrong.
+# Relative residuals of the fit and of the solve for the derivative. With looser ones the derivatives are wrong.
 TOLERANCES = 1e-4, 1e-5
 # Width of the smoothed step of the rank loss, in standard deviations of the scores.
 SMOOTHING = 0.25
-# Adam's rate for the logarithms, and its two memories.
+# Adam's learning rate for the logarithms, and its two decay rates.
 RATE, MEMORY, MEMORY_OF_SQUARES = 0.1, 0.9, 0.95
 
 
 def learn_weights(ranker: Any, splits: Iterable[tuple[RelationGraph, RelationGraph]]) -> Any:
-    """A clone of the ranker with feature weights and λ that lower the smoothed rank loss, one descent step a split.
+    """A clone of the ranker with feature weights and λ that lower the smoothed rank loss, by one step per split.
 
-    Returns the geometric mean over the last half of the steps, which averages the noise of single splits out.
+    They are the geometric mean over the last half of the steps, which averages out the noise of single splits.
     """
     theta = mean = square = np.empty(0)
     visited = []
@@ -69,7 +69,7 @@ def changed(ranker: Any, **params: Any) -> Any:
 
 
 def median_distance(kernel: str, rows: Any) -> float:
-    """Median of the distances in a kernel's exponent between different rows; 1 if they are all the same."""
+    """Median of the non-zero distances in the exponent of a kernel; 1 if all rows are equal."""
     rows = dense(rows)
     distance = euclidean_distances(rows, squared=True) if kernel == "rbf" else manhattan_distances(rows)
     return float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
@@ -78,7 +78,7 @@ def median_distance(kernel: str, rows: Any) -> float:
 def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tuple[float, np.ndarray]:
     """Smoothed rank loss on held-out nodes, and its derivatives in the logarithms of the feature weights and of λ.
 
-    Takes the loss "regression" in the place of "logistic". Two iterative solves and O(n²d).
+    Costs two iterative solves and O(n²d). The loss "logistic" is replaced by "regression".
 
     Returns
     -------
@@ -125,7 +125,7 @@ def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tu
 
 
 def _distance_slope(kernel: Any, x: np.ndarray, y: np.ndarray, dK: np.ndarray) -> float:
-    """⟨dK, Δ⟩ of |x - y|, or of its square and twice that: the exponent's derivative in a weight's logarithm."""
+    """⟨dK, Δ⟩ for the derivative Δ of the exponent in the logarithm of a weight: |x - y|, or 2(x - y)² for RBF."""
     distance = manhattan_distances(x, y)
     if kernel == "rbf":
         distance *= 2 * distance
@@ -133,9 +133,9 @@ def _distance_slope(kernel: Any, x: np.ndarray, y: np.ndarray, dK: np.ndarray) -
 
 
 def smooth_rank_loss(truth: np.ndarray, scores: np.ndarray) -> tuple[float, np.ndarray]:
-    """Rank loss with the step of each pair smoothed to a sigmoid, pooled over rows, and its slope in the scores.
+    """Rank loss with a sigmoid instead of the step of each pair, pooled over rows, and its slope in the scores.
 
-    O(m²) a row of m observed objects; truth is NaN where nothing was observed.
+    O(m²) for a row with m observed objects. Truth is NaN for pairs that were not observed.
     """
     known = ~np.isnan(truth)
     width = SMOOTHING * float(scores[known].std()) or 1.0
