@@ -156,13 +156,26 @@ class FittedRanker(Fitted):
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:
         """The same state with weights W."""
         losses = None if history is None else tuple(history)
+        check_weights(W, self.alpha)
         return replace(self, model=self.model.with_weights(W), n_iter=n_iter, history=losses)
 
     def at(self, alpha: float, solution: Solution) -> FittedRanker:
         """The same state at another λ."""
+        check_weights(solution.W, alpha)
         return replace(
             self,
             model=self.model.with_weights(solution.W),
             n_iter=solution.n_iter,
             settings=replace(self.settings, alpha=alpha),
         )
+
+
+def check_weights(W: Any, alpha: float) -> None:
+    """Raise if weights are not finite, so that they are neither kept nor saved. One pass without a copy."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(W.sum()) or np.isfinite(W).all():
+            return
+    raise ValueError(
+        f"the weights of the model overflow in {W.dtype} at alpha={alpha:g}; raise alpha, or scale the labels or the "
+        "features (or the kernel) to numbers near 1"
+    )

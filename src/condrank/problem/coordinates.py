@@ -58,17 +58,53 @@ def fit_both(
     """Fit the coordinates of the conditioning nodes and of the objects; one instance for both in a single domain."""
     settings, (queries, objects, _) = problem.settings, problem.conditioned
     kernel, clip, approximation = settings.kernel, settings.clip, settings.approximation
+    if settings.alpha:
+        check_alpha(settings.alpha, queries.dtype)  # before the work
     rows = fit_coordinates(kernel, queries, clip, weights[0], approximation, factors[0])
-    if objects is queries:
-        return rows, rows
-    return rows, fit_coordinates(kernel, objects, clip, weights[1], approximation, factors[1])
+    cols = rows
+    if objects is not queries:
+        cols = fit_coordinates(kernel, objects, clip, weights[1], approximation, factors[1])
+    check_product(float(rows.sigma[-1]), float(cols.sigma[-1]), rows.sigma.dtype)
+    return rows, cols
+
+
+def check_product(one: float, other: float, dtype: np.dtype, squared: bool = False) -> None:
+    """Raise if the product of the largest eigenvalues of the two kernels, or its square, overflows in a precision."""
+    most = float(np.finfo(dtype).max) / 16
+    most = most**0.5 if squared else most
+    if other > most / one:
+        excess = np.sqrt(one / most) * np.sqrt(other)
+        raise ValueError(
+            f"{'the square of ' * squared}the product of the largest eigenvalues of the kernels, {one:.3g} and "
+            f"{other:.3g}, overflows in {dtype}; "
+            f"divide the kernel by at least {2 * excess:.1g} (the features of a linear kernel by {2 * excess**0.5:.1g})"
+        )
+
+
+def check_alpha(alpha: float, dtype: np.dtype, largest: float = 1.0) -> None:
+    """Raise if λ is not representable in a precision beside σσ', the product of the largest eigenvalues.
+
+    The closed forms divide by D = σσ' + λ and by sums over λ/D, so λ/D has to be a normal number. An iteration squares
+    residuals times λ, which leaves a margin at the upper end.
+    """
+    numbers = np.finfo(dtype)
+    least = 4 * float(numbers.tiny) * max(1.0, largest)
+    most = float(numbers.max) * float(numbers.eps) ** 2
+    if not least <= alpha <= most:
+        beside = f" beside kernel eigenvalues with the product {largest:.3g}" if largest > 1 else ""
+        raise ValueError(f"alpha must be within {least:.3g}..{most:.3g} in {numbers.dtype}{beside}, got {alpha!r}")
 
 
 def kernel_values(problem: Problem) -> tuple[KernelValues, KernelValues]:
     """Kernel values of the conditioning nodes and of the objects; one instance for both in a single domain."""
     kernel, (queries, objects, _) = problem.settings.kernel, problem.conditioned
+    check_alpha(problem.settings.alpha, queries.dtype)  # before the work
     rows = KernelValues(kernel, queries)
-    return rows, rows if objects is queries else KernelValues(kernel, objects)
+    cols = rows if objects is queries else KernelValues(kernel, objects)
+    # The trace bounds the largest eigenvalue. What a preconditioner saves is estimated from squares.
+    one, other = (max(1.0, float(np.trace(side.K, dtype=np.float64))) for side in (rows, cols))
+    check_product(one, other, np.dtype(np.float64), squared=True)
+    return rows, cols
 
 
 def degree_weights(observed: Observations, one_domain: bool) -> tuple[np.ndarray | None, np.ndarray | None]:

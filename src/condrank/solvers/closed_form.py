@@ -28,7 +28,7 @@ from condrank.nodes import Coordinates
 from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Complete, Factored
-from condrank.problem.coordinates import fit_both
+from condrank.problem.coordinates import check_alpha, fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.complete_inverse import CompleteInverse
 from condrank.solvers.costs import peak_with_coordinates, reduction_flops
@@ -92,6 +92,7 @@ class ClosedForm:
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """W (r, r') for one λ. Allocates one r×r' array for the result (and one before it for W = ±Wᵀ ranking)."""
+        check_alpha(alpha, self.rows.sigma.dtype, float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]))
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
         W = inverse(self.rhs, centred=True, last=True) if rhs is None else inverse(rhs, last=True)
         # The r×r arithmetic of explicit features is in double precision, also for single-precision features.

@@ -100,9 +100,9 @@ class ComparedSystem(PrimalSystem):
 
     def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:
         """The closed forms of W₀ and of each W_f, as if the other blocks did not exist."""
-        skew = CompleteInverse(RECIPROCAL, loss, self.rows, self.cols, alpha / density)
+        skew = CompleteInverse(RECIPROCAL, loss, self.rows, self.cols, self.visible(alpha / density))
         # The ranking loss subtracts row means of values times signs, not of the values: regression is closer to it.
-        even = CompleteInverse(SYMMETRIC, REGRESSION, self.rows, self.cols, alpha / density)
+        even = CompleteInverse(SYMMETRIC, REGRESSION, self.rows, self.cols, self.visible(alpha / density))
 
         def inverse(R: np.ndarray) -> np.ndarray:
             blocks = [RECIPROCAL.project(skew(R[0])), *(SYMMETRIC.project(even(block)) for block in R[1:])]

@@ -17,6 +17,7 @@ from condrank.objective.edge_loss import LossRoot
 from condrank.objective.losses import QUADRATIC, Loss
 from condrank.objective.relations import Relation
 from condrank.observations.edges import Edges
+from condrank.problem.coordinates import check_alpha
 from condrank.problem.sizes import single_precision_pays
 from condrank.products.edge_kernels import EdgeKernel
 from condrank.products.kronecker import KroneckerEdges
@@ -124,6 +125,8 @@ def solve_dual(
     rank : int, optional
         Planned number of features of the preconditioner, a limit for "auto".
     """
+    if alpha:
+        check_alpha(alpha, system.weights.dtype)
     precondition, roughly = None, preconditioner is not None
     if preconditioner == "auto":
         plan = plan_preconditioner(system, alpha, tol, rank=rank)

@@ -15,7 +15,7 @@ Operator = Callable[[np.ndarray], np.ndarray]
 
 METHODS = {"cg": cg, "bicgstab": bicgstab}
 # CG computes squared norms. Up to this power of two, for each item size, they neither overflow nor underflow.
-PLAIN_EXPONENT = {4: 16, 8: 128}
+PLAIN_EXPONENT = {4: 16, 8: 32}
 
 
 @dataclass(frozen=True)

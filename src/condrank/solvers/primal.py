@@ -25,7 +25,7 @@ from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
-from condrank.problem.coordinates import degree_weights, fit_both
+from condrank.problem.coordinates import check_alpha, degree_weights, fit_both
 from condrank.problem.problem import Problem
 from condrank.problem.sizes import single_precision_pays
 from condrank.products.sampled import SampledProducts
@@ -117,13 +117,23 @@ class PrimalSystem:
 
     def preconditioner(self, loss: Loss, alpha: float, density: float) -> Operator:
         """The inverse of the system if every pair were observed with weight ``density``."""
-        inverse = CompleteInverse(self.relation, loss, self.rows, self.cols, alpha / density)
+        inverse = CompleteInverse(self.relation, loss, self.rows, self.cols, self.visible(alpha / density))
         # Without the projection, rounding errors outside the relation's space would grow in each iteration.
         return lambda R: self.relation.project(inverse(R)) / density
+
+    def visible(self, alpha: float) -> float:
+        """λ of the preconditioner: not too large to add to σσ', and not so small that rounding hides it.
+
+        One that is hidden would divide the rounding errors of row means by almost 0.
+        """
+        largest = float(self.rows.sigma[-1]) * float(self.cols.sigma[-1])
+        numbers = np.finfo(self.rows.nodes.dtype)
+        return min(max(alpha, float(numbers.eps) ** 1.5 * largest), float(numbers.max) * float(numbers.eps))
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """W for one λ > 0, to a relative residual of ``options.tol``."""
         largest = float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]) * self.density
+        check_alpha(alpha, self.Z.dtype)
         single = None if self.Z.dtype == np.float32 or not single_precision_pays(alpha, largest) else self.single()
         found = refined(
             lambda W: self.apply(W, alpha),
