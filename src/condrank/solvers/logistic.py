@@ -19,7 +19,7 @@ from condrank.base.warn import warn
 from condrank.exceptions import RelationWarning
 from condrank.objective.losses import LOGISTIC, REGRESSION
 from condrank.observations.edges import all_edges
-from condrank.problem.coordinates import degree_weights, fit_both
+from condrank.problem.coordinates import check_alpha, degree_weights, fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.compared import ComparedSystem
 from condrank.solvers.costs import CG_ARRAYS, iterated_bytes, iteration_flops, peak_with_coordinates
@@ -29,7 +29,8 @@ from condrank.solvers.primal import PrimalSystem, compared_reason
 from condrank.solvers.system import DEFAULTS, Cost, Options, Peak, Solution, Solver
 
 INNER_ITERATIONS = 1000  # the most in a Newton step
-STALLED = 10  # in single precision, after this many steps without a smaller gradient only rounding is left
+STALLED = 10  # after this many steps without progress only rounding is left
+SHORTEST = 1e-10  # the shortest part of a Newton step
 LOOSEST = 0.1  # relative residual of the first steps; later steps use the size of their gradient: quadratic convergence
 
 
@@ -62,9 +63,12 @@ class Newton(ABC):
         x = np.zeros_like(first) if options.start is None else self.start(options.start)
         if scale == 0:
             return Solution(np.zeros_like(x), 0, True)
+        check_alpha(alpha, x.dtype)
         f = np.zeros_like(m) if options.start is None else self.values(x)
+        if not self._objective(x, f, alpha) <= self._objective(np.zeros_like(x), np.zeros_like(f), alpha):
+            x, f = np.zeros_like(x), np.zeros_like(f)  # a start at a much smaller λ is worse than none
         tol = max(options.tol, 50 * float(np.finfo(x.dtype).eps))
-        smallest, since = np.inf, 0
+        smallest, since, lower = np.inf, 0, False
         for step in range(1, options.max_iter + 1):
             p = expit(f)
             gradient = self.gradient(m * (self.outcomes - p)) - alpha * x
@@ -72,10 +76,12 @@ class Newton(ABC):
             if size <= tol:
                 return Solution(x, step - 1, True)
             smallest, since = (size, 0) if size < smallest else (smallest, since + 1)
-            if since == STALLED and x.dtype == np.float32:
+            # In double precision a lower objective is progress too. Single precision rounds it too coarsely.
+            since = 0 if lower and x.dtype == np.float64 else since
+            if since == STALLED:
                 return Solution(x, step - 1, False)
             direction = self.direction(m * p * (1 - p), gradient, alpha, min(LOOSEST, size))
-            x, f = self._search(x, f, direction, alpha)
+            x, f, lower = self._search(x, f, direction, alpha)
             if options.watch is not None and options.watch(step, x):
                 return Solution(x, step, False)
         return Solution(x, options.max_iter, False)
@@ -102,15 +108,23 @@ class Newton(ABC):
 
     def _search(
         self, x: np.ndarray, f: np.ndarray, direction: np.ndarray, alpha: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Take the longest step among 1, ½, ¼, … that does not increase the objective by more than rounding."""
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """Take the longest step among 1, ½, ¼, … that does not increase the objective by more than rounding.
+
+        Returns x and f, and whether the objective is lower by more than rounding. If no step is allowed, which is also
+        the case for a direction that is not finite, x and f are those given.
+        """
         change = self.values(direction)
         before = self._objective(x, f, alpha)
-        bound = before + 10 * float(np.finfo(x.dtype).eps) * abs(before)
+        rounding = 10 * float(np.finfo(x.dtype).eps) * abs(before)
         step = 1.0
-        while step > 1e-10 and self._objective(x + step * direction, f + step * change, alpha) > bound:
+        while step > SHORTEST:
+            moved, values = x + step * direction, f + step * change
+            after = self._objective(moved, values, alpha)
+            if after <= before + rounding and np.isfinite(values).all():
+                return moved, values, not after >= before - rounding
             step /= 2
-        return x + step * direction, f + step * change
+        return x, f, False
 
     def _objective(self, x: np.ndarray, f: np.ndarray, alpha: float) -> float:
         losses = np.logaddexp(0, f.astype(np.float64, copy=False)) - self.outcomes * f.astype(np.float64, copy=False)
@@ -143,7 +157,8 @@ class PrimalLogistic(Newton):
 
     def penalty(self, x: np.ndarray, f: np.ndarray) -> float:
         """‖W‖²."""
-        return float(np.linalg.norm(x)) ** 2
+        size = float(np.linalg.norm(x))
+        return size * size  # a power would raise an OverflowError
 
     def direction(self, weights: np.ndarray, gradient: np.ndarray, alpha: float, tol: float) -> np.ndarray:
         """Solve (Π[Zᵀ(weights ∘ ZWZᵀ)Z] + λ) W = gradient, preconditioned by the closed form of the complete graph."""

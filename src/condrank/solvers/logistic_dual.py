@@ -35,7 +35,7 @@ from condrank.solvers.dual import DualSystem
 from condrank.solvers.dual_cost import dual_flops, dual_peak, refuses_edges
 from condrank.solvers.dual_plan import RankPlan, plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
-from condrank.solvers.krylov import Operator, krylov
+from condrank.solvers.krylov import Operator, krylov, scale_exponent
 from condrank.solvers.logistic import INNER_ITERATIONS, Newton, outcomes
 from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
@@ -76,7 +76,8 @@ class DualLogistic(Newton):
         self._inner, self._tol = self.kernel, max(options.tol, SINGLE**2)
         # The trace bounds the largest eigenvalue: if λ is above its rounding error, single precision is enough.
         trace = 0.25 * float(self.weights @ self.kernel.diagonal())
-        if alpha > 10 * float(np.finfo(np.float32).eps) * trace:
+        numbers = np.finfo(np.float32)
+        if 10 * float(numbers.eps) * trace < alpha <= float(numbers.max) * float(numbers.eps) ** 2:
             self._single = self._single or self.kernel.astype(np.dtype(np.float32))
             self._inner = self._single
         return super().solve(alpha, options, rhs)
@@ -109,15 +110,15 @@ class DualLogistic(Newton):
         weights = np.maximum(weights, np.finfo(np.float32).tiny).astype(dtype)
         system = DualSystem(self._inner, REGRESSION, weights=weights)
         rhs = gradient / np.sqrt(weights)
-        size = float(np.linalg.norm(rhs))
+        exponent = scale_exponent(rhs, always=True)  # so that it is representable in single precision
         found = krylov(
             lambda c: system.apply(c, alpha),
-            (rhs / size).astype(dtype),
+            np.ldexp(rhs, -exponent).astype(dtype),
             precondition=self._precondition(system, alpha),
             tol=max(tol, SINGLE) if dtype == np.float32 else tol,
             max_iter=INNER_ITERATIONS,
         )
-        return (system.root(found.x) * size).astype(gradient.dtype)
+        return np.ldexp(system.root(found.x).astype(gradient.dtype), exponent)
 
     def _precondition(self, system: DualSystem, alpha: float) -> Operator | None:
         """P⁻¹ of the last step if the weights are nearly the same, otherwise a new one; None if none pays."""
