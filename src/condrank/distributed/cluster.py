@@ -25,6 +25,10 @@ from condrank.base.measured import JOINED_RESULTS_PER_TASK
 WORKERS_TIMEOUT = "60s"
 # Seconds between two looks at a cluster that has not finished, and seconds that the scheduler has for an answer.
 LOOK_EVERY, ANSWER_WITHIN = 0.5, 5.0
+LOST = (
+    "the scheduler no longer has the tasks of this fit: it was restarted, or the client was closed or disconnected; "
+    "connect a new Client, make the graph again and fit again"
+)
 
 
 def shared(data: Any) -> Delayed:
@@ -63,10 +67,7 @@ def compute(tasks: Sequence[Any]) -> list[Any]:
         _wait(client, futures)
         return client.gather(futures)
     except CancelledError as error:
-        raise ConnectionError(
-            "the scheduler no longer has the tasks of this fit: it was restarted, or the client was closed or "
-            "disconnected; connect a new Client, make the graph again and fit again"
-        ) from error
+        raise ConnectionError(LOST) from error
 
 
 def persist(tasks: Sequence[Delayed]) -> list[Delayed]:
@@ -143,10 +144,13 @@ class _Patience:
 
 
 def _threads(client: Any) -> dict[str, int]:
-    """Number of threads of each worker; none if the scheduler does not answer."""
+    """Number of threads of each worker; none if the scheduler does not answer. A closed client is an error."""
+    scheduler = client.scheduler
+    if scheduler is None:
+        raise ConnectionError(LOST)
     try:
-        return dict(client.nthreads(callback_timeout=ANSWER_WITHIN))
-    except OSError:  # closed connections and timeouts
+        return dict(client.sync(scheduler.ncores, callback_timeout=ANSWER_WITHIN))
+    except (OSError, RuntimeError):  # a closed connection or a timeout; the connections of a client that is closing
         return {}
 
 
@@ -157,7 +161,8 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
     patience = _Patience()
     while True:
         try:
-            wait(futures, timeout=LOOK_EVERY)
+            with client.as_current():
+                wait(futures, timeout=LOOK_EVERY)
             return
         except TimeoutError:
             n_workers = len(_threads(client))
