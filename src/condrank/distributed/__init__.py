@@ -1,9 +1,9 @@
 """Graphs in Dask collections: nodes in blocks, edges in partitions, sums on the cluster, r×r solves on the client.
 
-`condrank.RelationGraph` takes Dask arrays and dataframes wherever it takes NumPy's and pandas', and the estimators then
-run here. Without a ``dask.distributed`` client, Dask's own scheduler (threads) runs the same tasks on one machine.
+`condrank.RelationGraph` accepts Dask arrays and dataframes instead of NumPy arrays and pandas frames. Fits then use
+this package. Without a ``dask.distributed`` client, Dask's own scheduler (threads) runs the same tasks on one machine.
 
-Importing this package does not import Dask; its modules do.
+Importing this package does not import Dask; importing its modules does.
 """
 
 from __future__ import annotations
@@ -20,6 +20,6 @@ __all__ = ["Estimate", "Rates", "estimate", "measure_rates"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "measure_rates":  # runs whole fits, so that it stands above the solvers
+    if name == "measure_rates":  # it runs whole fits, so it lives with the solvers
         return import_module("condrank.solvers.distributed_rates").measure_rates
     raise AttributeError(f"module 'condrank.distributed' has no attribute {name!r}")

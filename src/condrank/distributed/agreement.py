@@ -1,4 +1,4 @@
-"""How far the two directions of pairs agree, in a few numbers that parts of a relation join."""
+"""How far the two directions of pairs agree, in a few numbers that can be joined over parts of a relation."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ INF = float("inf")
 
 @dataclass(frozen=True)
 class Range:
-    """Smallest and largest of some values; of none, smallest > largest."""
+    """Smallest and largest of some values. Without values, smallest > largest."""
 
     low: float = INF
     high: float = -INF
 
     @classmethod
     def of(cls, values: np.ndarray) -> Range:
-        """Of an array, which may be empty."""
+        """The range of an array, which may be empty."""
         return cls(float(values.min()), float(values.max())) if values.size else cls()
 
     def farthest(self, centre: float) -> float:
-        """Largest distance from a centre; 0 of none."""
+        """Largest distance of a value from a centre; 0 without values."""
         return max(self.high - centre, centre - self.low, 0.0)
 
     @staticmethod
     def joined(parts: Sequence[Range]) -> Range:
-        """Of all values together."""
+        """The range of all values together."""
         return Range(min(part.low for part in parts), max(part.high for part in parts))
 
 
@@ -39,9 +39,9 @@ class Agreement:
     Attributes
     ----------
     differences, sums : Range
-        Of y_ij - y_ji and of y_ij + y_ji over different nodes i and j.
+        Ranges of y_ij - y_ji and of y_ij + y_ji over different nodes i and j.
     loops : Range
-        Of 2 y_ii.
+        Range of 2 y_ii.
     """
 
     differences: Range
@@ -50,13 +50,13 @@ class Agreement:
 
     @classmethod
     def of(cls, one: np.ndarray, other: np.ndarray, loop: np.ndarray) -> Agreement:
-        """Of labels (n_pairs,) in one direction and in the other; ``loop`` marks those of a node with itself."""
+        """From labels (n_pairs,) in one direction and in the other; ``loop`` marks pairs of a node with itself."""
         apart = ~loop
         differences, sums = one[apart] - other[apart], one[apart] + other[apart]
         return cls(Range.of(differences), Range.of(sums), Range.of(2 * one[loop]))
 
     def disagreement(self, sign: int, offset: float, loops: bool) -> float:
-        """Largest |(y_ij - offset) - sign (y_ji - offset)|, loops or not."""
+        """Largest |(y_ij - offset) - sign (y_ji - offset)|, with or without loops."""
         if sign > 0:
             return self.differences.farthest(0.0)
         found = [self.sums, self.loops] if loops else [self.sums]
@@ -64,11 +64,11 @@ class Agreement:
 
     @property
     def two_way(self) -> bool:
-        """Some pair of different nodes is observed in both directions."""
+        """Whether some pair of different nodes is observed in both directions."""
         return self.sums.low <= self.sums.high
 
     @staticmethod
     def joined(parts: Sequence[Agreement]) -> Agreement:
-        """Of all pairs together."""
+        """The agreement of all pairs together."""
         names = ("differences", "sums", "loops")
         return Agreement(*(Range.joined([getattr(part, name) for part in parts]) for name in names))

@@ -1,4 +1,4 @@
-"""A relation known for every ordered pair of distributed nodes: a label matrix in tiles."""
+"""A relation that is known for every ordered pair of distributed nodes: a label matrix in tiles."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class DistributedComplete(LabelMatrix):
     Parameters
     ----------
     Y : dask array of shape (n, m)
-        Labels in tiles. That all are finite is told by the first sum over them.
+        Labels in tiles. The first sum over them checks that all are finite.
     """
 
     @classmethod
     def of(cls, Y: Any, dtype: np.dtype) -> DistributedComplete:
-        """From what a user gave as labels; whole numbers and booleans take ``dtype``."""
+        """From the labels that a user gave. Integers and booleans become ``dtype``."""
         Y = Y.to_dask_array(lengths=True) if hasattr(Y, "to_dask_array") else da.asarray(Y)
         if Y.ndim != 2:
             raise ValueError(f"Y must be two-dimensional (nodes × objects), got {Y.ndim} dimension(s)")
@@ -37,13 +37,13 @@ class DistributedComplete(LabelMatrix):
 
     @property
     def nbytes(self) -> int:
-        """Memory held by all workers."""
+        """Bytes of memory held by all workers."""
         return self.Y.nbytes
 
     def reduce(self, Z: DaskArray, Z_objects: DaskArray) -> np.ndarray:
-        """ZᵀYZ', one task a tile, O(nmr') on the cluster; r×r' sums come to the client, and sums of each row.
+        """ZᵀYZ', one task per tile, O(nmr') on the cluster. The r×r' sum and the row sums come to the client.
 
-        Node coordinates are moved to the tiles, which stay where they are.
+        Node coordinates are sent to the tiles, which stay where they are.
         """
         rows, cols = self.Y.chunks
         left, right = blocks_of(Z.rechunk((rows, -1))), blocks_of(Z_objects.rechunk((cols, -1)))
@@ -54,7 +54,7 @@ class DistributedComplete(LabelMatrix):
                 reduced.append(both[0])
                 sums.append(both[1])
         G, *parts = compute([joined(reduced), *sums])
-        # Kept for row_sums: another pass over Y would cost nearly as much as this one.
+        # Kept for row_sums, because another pass over Y would cost nearly as much as this one.
         strips = range(0, len(parts), len(cols))
         self._row_sums = np.concatenate([sum(parts[at : at + len(cols)]) for at in strips])
         return G
@@ -67,7 +67,7 @@ class DistributedComplete(LabelMatrix):
 
     @cached_property
     def _facts(self) -> tuple[Range, Agreement | None]:
-        """Extremes, and for a square Y how its two directions agree: one pass, made when first asked for."""
+        """Extremes of the labels and, for a square Y, how its two directions agree. One pass, on first use."""
         n, m = self.shape
         if n != m:
             return Range(*compute([self.Y.min(), self.Y.max()])), None
@@ -81,7 +81,7 @@ class DistributedComplete(LabelMatrix):
 
     @property
     def agreement(self) -> Agreement:
-        """Of the two directions of all pairs."""
+        """How the two directions of all pairs agree."""
         agreement = self._facts[1]
         if agreement is None:
             raise ValueError(f"only a square relation has two directions to compare, got shape {self.shape}")
@@ -103,7 +103,7 @@ class DistributedComplete(LabelMatrix):
 def _reduce_tile(
     Y: np.ndarray, Z: np.ndarray, Z_objects: np.ndarray, tile: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ZᵀYZ' and Y1 of one tile; that they are finite says that all labels are."""
+    """ZᵀYZ' and Y1 of one tile. Raises if a label is not finite."""
     sums = Y.sum(axis=1, dtype=np.float64)
     _check_tile(Y, sums, tile)
     reduced = Z.T @ (Y.astype(Z.dtype, copy=False) @ Z_objects)
@@ -111,7 +111,7 @@ def _reduce_tile(
 
 
 def _compare_tiles(one: np.ndarray, other: np.ndarray, tile: tuple[int, int]) -> tuple[Range, Agreement]:
-    """Extremes and agreement of a tile and of the one across the diagonal."""
+    """Extremes and agreement of a tile and its mirror tile across the diagonal."""
     for labels, at in ((one, tile), (other, (tile[1], tile[0]))):
         _check_tile(labels, labels.sum(), at)
     loop = np.eye(*one.shape, dtype=bool) if tile[0] == tile[1] else np.zeros(one.shape, dtype=bool)
@@ -123,7 +123,7 @@ def _check_tile(Y: np.ndarray, sums: Any, tile: tuple[int, int]) -> None:
         return
     missing = int(np.isnan(Y).sum())
     raise ValueError(
-        f"Y must be finite where it is a Dask array: tile {tile} has {missing} NaN and {int(np.isinf(Y).sum())} "
+        f"Y must be finite if it is a Dask array: tile {tile} has {missing} NaN and {int(np.isinf(Y).sum())} "
         "infinite entries; give a relation with holes as an edge list, RelationGraph.from_edges"
     )
 

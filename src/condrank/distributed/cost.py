@@ -1,4 +1,4 @@
-"""What a fit would take on a cluster: costs of a block that were measured, times the sizes of a larger problem."""
+"""What a fit would cost on a cluster: measured costs of a block, times the sizes of a larger problem."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from math import expm1
 
 from condrank.base.measured import PARTITION_MOST_EDGES, PARTITIONS_LEAST_PER_THREAD, PARTITIONS_MOST
 
-# Numbers of an edge on its way: both its ends; then its value and its weight.
+# Bytes of both ends of an edge that is sent. Its value and its weight follow.
 ENDS_BYTES = 16
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Seconds of one thread for a unit of each kind of work, as `condrank.distributed.rates.measure_rates` finds them.
+    """Seconds of one thread for a unit of each kind of work, as `condrank.distributed.measure_rates` measures them.
 
     Attributes
     ----------
     sums : float
-        For a node and a pair of features: ΦᵀΦ.
+        Per node and pair of features, for ΦᵀΦ.
     partition : float
-        For an edge: check it, send it to its partition and merge it there.
+        Per edge: check it, send it to its partition and merge it there.
     gather : float
-        For a number of a node's features that a partition fetches.
+        Per number of a node's features that a partition fetches.
     product : float
-        For an edge and a feature, in one iteration.
+        Per edge and feature, in one iteration.
     task : float
-        For a task that does nothing: the scheduler's own time, which no worker shares.
+        Per task, without its work: the time of the scheduler, which workers cannot share.
     """
 
     sums: float
@@ -38,7 +38,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds of each step, and bytes: what `estimate` returns.
+    """Seconds of each step, and bytes, as `estimate` returns them.
 
     Attributes
     ----------
@@ -47,11 +47,11 @@ class Estimate:
     iteration, n_iter : float, int
         Seconds of one iteration, and how many were assumed.
     moved : float
-        Bytes sent between workers before the iterations, the most of all steps: those of gathering and of partitioning.
+        Bytes sent between workers before the iterations. Gathering and partitioning send most of them.
     moved_iteration : float
         Bytes sent in an iteration.
     worker_memory, client_memory : float
-        Bytes held by a worker between iterations, and by the client.
+        Bytes that a worker holds between iterations, and that the client holds.
     n_partitions : int
         Partitions of the edges.
     """
@@ -69,7 +69,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """The whole fit."""
+        """Seconds of the whole fit."""
         return self.sums + self.partition + self.gather + self.n_iter * self.iteration
 
     def __str__(self) -> str:
@@ -78,19 +78,19 @@ class Estimate:
 
 
 def count_partitions(n_edges: float, n_threads: int) -> int:
-    """How many partitions the edges are brought together in: as many for every thread, and at least one."""
+    """Number of partitions of the edges: the same for every thread, and at least one."""
     wanted = max(PARTITIONS_LEAST_PER_THREAD, -(-n_edges // (PARTITION_MOST_EDGES * n_threads)))
     return n_threads * int(max(1, min(wanted, PARTITIONS_MOST // n_threads)))
 
 
 def fetched_nodes(n_nodes: float, n_edges: float, n_partitions: int) -> float:
-    """Nodes whose features partitions hold, each as often as some do, where the ends of edges are drawn at random."""
-    # Distinct ones among draws with replacement; starting nodes lie in one partition each.
+    """Nodes whose features partitions hold, counted once per partition, if the ends of edges are drawn at random."""
+    # The number of distinct nodes among draws with replacement. Each starting node is in one partition.
     return n_partitions * n_nodes * -expm1(-n_edges / n_partitions / n_nodes) + min(n_nodes, n_edges)
 
 
 def partition_bytes(n_nodes: float, n_features: int, n_edges: float, n_partitions: int, itemsize: int) -> float:
-    """Bytes of all partitions: edges (ending node, value, weight) and the features of the nodes that they touch."""
+    """Bytes of all partitions: edges (ending node, value, weight) and the features of their nodes."""
     fetched = fetched_nodes(n_nodes, n_edges, n_partitions)
     return n_edges * (8 + 2 * itemsize) + fetched * n_features * itemsize
 
@@ -111,27 +111,27 @@ def estimate(
 ) -> Estimate:
     """Seconds and bytes of a fit to an edge list, extrapolated from measured costs of blocks.
 
-    Computing is taken to be shared by all threads; data to move at ``bandwidth`` into every worker at the same time,
-    after the computing; tasks to pass through one scheduler. Targets are taken as drawn at random: a partition then
-    fetches the features of nearly as many nodes as it has edges, until it has all nodes. Edge lists whose targets stay
-    near their sources cost less.
+    The estimate assumes that all threads share the computing, that data then moves into all workers at the same time at
+    ``bandwidth``, and that tasks pass through one scheduler. It also assumes that targets are drawn at random. A
+    partition then fetches the features of nearly as many nodes as it has edges, until it has all nodes. Edge lists
+    whose targets are near their sources cost less.
 
     Parameters
     ----------
     n_nodes, n_features, n_edges : number
-        Sizes.
+        Sizes of the problem.
     n_workers, threads : int
-        Workers, and threads of each.
+        Number of workers, and threads of each.
     rates : Rates
-        Of one thread.
+        Rates of one thread.
     n_iter : int
-        Iterations of CG.
+        Iterations of conjugate gradients.
     itemsize : int
         Bytes of a feature, 4 or 8.
     bandwidth : float
-        Bytes a second into a worker; 10 Gbit/s by default.
+        Bytes per second into a worker; 10 Gbit/s by default.
     block_rows, part_edges : number
-        Nodes of a block, and edges of a part of the list as it is given, not sorted.
+        Nodes of a block, and edges of a part of the given, unsorted list.
     """
     p, all_threads = n_features, n_workers * threads
     n_partitions = count_partitions(n_edges, all_threads)

@@ -1,7 +1,7 @@
-"""Edge lists in partitions of Dask: checked where they are, then brought together by starting node.
+"""Edge lists in Dask: the edges are checked where they are, then collected by starting node.
 
-A part of the list is what the user's collection has as one block. A *partition* is what a worker keeps for the
-iterations: all edges that start within a run of nodes, so that a conditioning node's mean is known where its edges are.
+A *part* of the list is one block of the user's collection. A *partition* is what a worker keeps for the iterations: all
+edges that start in a run of consecutive nodes. So all edges of a conditioning node, and their mean, are in one place.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class DistributedEdges:
     parts : list of (Delayed, Delayed, Delayed, Delayed or None)
         Sources, targets, values and weights of each part of the edge list.
     ends : (Nodes, Nodes)
-        Starting and ending nodes: their number and their ids, without data.
+        Nodes where edges start and end: their number and their ids, without data.
     dtype : dtype
-        Floating type of labels that have none.
+        Floating type for labels that are not floating.
     turned : bool
-        Rows are the targets.
+        Whether rows are the targets.
     """
 
     is_complete = False
@@ -53,7 +53,10 @@ class DistributedEdges:
     def of(
         cls, nodes: Nodes, others: Nodes, sources: Any, targets: Any, values: Any, weights: Any = None
     ) -> DistributedEdges:
-        """From columns of an edge list, Dask arrays or series (NumPy ones are cut alike), checked by one pass."""
+        """From columns of an edge list: Dask arrays or series, or NumPy arrays, which are cut in the same way.
+
+        One pass checks them.
+        """
         columns = _aligned({"sources": sources, "targets": targets, "values": values, "weights": weights})
         lists = [None if column is None else column.to_delayed().ravel().tolist() for column in columns]
         parts = [tuple(None if one is None else one[i] for one in lists) for i in range(columns[0].numblocks[0])]
@@ -61,22 +64,22 @@ class DistributedEdges:
         first = Nodes(np.empty((len(nodes), 0), nodes.dtype), None, nodes.ids)
         ends = first, first if same else Nodes(np.empty((len(others), 0), others.dtype), None, others.ids)
         edges = cls(parts, ends, columns[2].dtype if columns[2].dtype.kind == "f" else nodes.dtype)
-        _ = edges.counted  # wrong nodes and labels are told now, not in the middle of a fit
+        _ = edges.counted  # raises now for wrong nodes and labels, not in the middle of a fit
         return edges
 
     @cached_property
     def counted(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Of each part its number of edges, and how many start and how many end in each of some runs of nodes."""
+        """For each part, its number of edges, and how many start and how many end in each of some runs of nodes."""
         return compute([delayed(counted)(columns, self.shape, COUNTED_RUNS) for columns in self._checked])
 
     @property
     def n_edges(self) -> int:
-        """Number of observed edges, repeated ones counted each time."""
+        """Number of observed edges; repeated edges are counted each time."""
         return sum(part[0] for part in self.counted)
 
     @cached_property
     def bounds(self) -> np.ndarray:
-        """First nodes of the partitions, and the number of nodes: runs of about equally many edges."""
+        """First node of each partition, then the number of nodes. Partitions have about the same number of edges."""
         n, starting = self.shape[0], np.sum([part[1] for part in self.counted], axis=0)
         edges = np.concatenate([[0], np.cumsum(starting)])
         shares = np.linspace(0, edges[-1], count_partitions(int(edges[-1]), len(worker_threads())) + 1)
@@ -85,7 +88,7 @@ class DistributedEdges:
         return np.unique(np.concatenate([[0], first, [n]]))
 
     def pieces(self) -> list[list[Delayed]]:
-        """For each run of nodes its edges of every part of the list that has some: no other task is made."""
+        """For each run of nodes, tasks that give its edges in every part of the list that has some."""
         bounds = shared(self.bounds)
         pieces: list[list[Delayed]] = [[] for _ in self.bounds[1:]]
         for columns, (_, starting, _) in zip(self._checked, self.counted, strict=True):
@@ -93,7 +96,7 @@ class DistributedEdges:
             first = -(-np.flatnonzero(starting) * self.shape[0] // len(starting))
             for k in np.unique(np.searchsorted(self.bounds[1:], first, side="right")).tolist():
                 pieces[k].append(delayed(getitem)(by_run, k))
-        if not any(pieces):  # no edges at all are a partition too
+        if not any(pieces):  # a graph without edges has one empty partition
             pieces[0].append(delayed(getitem)(delayed(split)(self._checked[0], bounds), 0))
         return pieces
 
@@ -114,12 +117,12 @@ class DistributedEdges:
 
     @property
     def partitions(self) -> list[Delayed]:
-        """`EdgePartition` of each run of nodes, kept by the workers. Edges move once, and only to where some belong."""
+        """`EdgePartition` of each run of nodes, kept by the workers. Each edge is sent once."""
         return self._gathered[1]
 
     @cached_property
     def facts(self) -> Facts:
-        """Of all edges."""
+        """`Facts` of all edges."""
         return total([delayed(Facts.of)(partition) for partition in self.partitions], Facts.joined)
 
     @property
@@ -129,12 +132,12 @@ class DistributedEdges:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the edges, held by the workers."""
+        """Bytes of memory that the workers hold for the edges."""
         return self.n_pairs * (8 + 2 * self.dtype.itemsize)
 
     @cached_property
     def agreement(self) -> Agreement:
-        """Of the two directions of pairs, on the cluster: edges from one run of nodes to another meet those back."""
+        """How the two directions of pairs agree, on the cluster: edges between two runs of nodes, there and back."""
         within = EdgePartition.ending_within
         found = [[delayed(within)(partition, *run) for run in self.runs] for partition in self.partitions]
         n = self.shape[1]
@@ -143,11 +146,11 @@ class DistributedEdges:
 
     @property
     def two_way(self) -> bool:
-        """Some pair of different nodes is observed in both directions."""
+        """Whether some pair of different nodes is observed in both directions."""
         return self.agreement.two_way
 
     def disagreement(self, sign: int, offset: float = 0.0, loops: bool = True) -> float:
-        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed both ways."""
+        """Largest |(y_ij - offset) - sign (y_ji - offset)| over pairs observed in both directions."""
         return self.agreement.disagreement(sign, offset, loops)
 
     def extremes(self) -> tuple[float, float]:
@@ -176,20 +179,20 @@ class DistributedEdges:
         return other
 
     def transpose(self) -> DistributedEdges:
-        """Every edge turned round: partitions of their own, made once."""
+        """Every edge reversed. The result has its own partitions and is made once."""
         return self._other_way
 
     def take(self, rows: Any, cols: Any) -> DistributedEdges:
-        """Refused: choosing edges is a query on the edge list, which Dask has."""
-        raise ValueError("a distributed edge list has no subgraphs: choose nodes and edges in Dask, and make a graph")
+        """Raises: edges are chosen in Dask, by a query on the edge list."""
+        raise ValueError("a distributed edge list has no subgraphs: choose nodes and edges in Dask and make a graph")
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
-        """Refused: the labels are with the workers."""
-        raise ValueError("a distributed edge list is not brought to the client: evaluate on a graph of some nodes")
+        """Raises: the labels stay with the workers."""
+        raise ValueError("a distributed edge list is not copied to the client: evaluate on a graph of some nodes")
 
 
 def _aligned(columns: dict[str, Any]) -> list[Any]:
-    """Columns of an edge list as Dask arrays of parts of equal lengths; None stays None."""
+    """Columns of an edge list as Dask arrays whose parts have the same lengths; None stays None."""
     arrays: dict[str, Any] = {}
     for name, column in columns.items():
         if column is None:
@@ -221,7 +224,7 @@ def _aligned(columns: dict[str, Any]) -> list[Any]:
 
 
 def _checked(part: tuple[Any, ...], ends: tuple[Nodes, Nodes], number: int, turned: bool) -> Columns:
-    """Columns of a part, both ends as positions of nodes; an error tells which part it is of."""
+    """Checked columns of a part, with both ends as positions of nodes. An error names the part."""
     try:
         source, target, value, weight = check_edges(*ends, *part)
     except ValueError as error:

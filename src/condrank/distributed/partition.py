@@ -1,4 +1,4 @@
-"""What a worker does with edges: bring together those of a run of nodes, and describe them."""
+"""What a worker does with edges: merge those that start in a run of nodes, and describe them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from condrank.base.measured import MARKED_MOST_NODES_PER_EDGE
 from condrank.distributed.agreement import Agreement, Range
 from condrank.observations.edges import Edges
 
-# Starting nodes, ending nodes, labels and weights (None: 1) of some edges.
+# Starting nodes, ending nodes, labels and weights (None means 1) of some edges.
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
 
 
 @dataclass(frozen=True)
 class EdgePartition:
-    """Edges that start within a run of nodes, both ends numbered among the nodes that occur.
+    """Edges that start in a run of consecutive nodes. Both ends are positions among the nodes that occur.
 
     Attributes
     ----------
     edges : Edges of shape (k, l)
-        Repeated edges merged.
+        The edges; repeated edges are merged.
     rows, cols : ndarray of int of shapes (k,) and (l,), ascending
-        Which nodes the k rows and the l columns are.
+        The nodes of the k rows and of the l columns.
     """
 
     edges: Edges
@@ -34,18 +34,18 @@ class EdgePartition:
 
     @classmethod
     def merged(cls, pieces: Sequence[Columns]) -> EdgePartition:
-        """From pieces of all parts of the edge list."""
+        """Merge pieces from all parts of the edge list."""
         sources = np.concatenate([piece[0] for piece in pieces])
         targets = np.concatenate([piece[1] for piece in pieces])
         values = np.concatenate([piece[2] for piece in pieces])
-        given = [piece[3] for piece in pieces if piece[3] is not None]  # of all pieces or of none
+        given = [piece[3] for piece in pieces if piece[3] is not None]  # all pieces have weights or none has
         weights = np.concatenate(given) if given else None
         rows, sources = _numbered(sources)
         cols, targets = _numbered(targets)
         return cls(Edges(sources, targets, values, weights, (len(rows), len(cols))), rows, cols)
 
     def ending_within(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Starting nodes, ending nodes and labels of the edges that end within a run of nodes."""
+        """Starting nodes, ending nodes and labels of the edges that end in a run of nodes."""
         targets = self.cols[self.edges.indices]
         chosen = (start <= targets) & (targets < stop)
         return self.rows[self.edges.sources[chosen]], targets[chosen], self.edges.values[chosen]
@@ -53,18 +53,18 @@ class EdgePartition:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a set of merged edges.
+    """Facts about a set of merged edges.
 
     Attributes
     ----------
     n_pairs, n_loops : int
-        Distinct pairs, and those of a node with itself.
+        Number of distinct pairs, and of pairs of a node with itself.
     weight : float
         Sum of the weights.
     labels : Range
-        Of the labels.
+        Range of the labels.
     rows, cols : (ndarray of int, ndarray of int)
-        Nodes that have edges, ascending, and their number of distinct pairs.
+        Nodes that have edges, ascending, and the number of distinct pairs of each.
     """
 
     n_pairs: int
@@ -76,7 +76,7 @@ class Facts:
 
     @classmethod
     def of(cls, partition: EdgePartition) -> Facts:
-        """Of one partition."""
+        """Facts about one partition."""
         edges = partition.edges
         loops = int(np.count_nonzero(partition.rows[edges.sources] == partition.cols[edges.indices]))
         outgoing, incoming = edges.degrees()
@@ -86,7 +86,7 @@ class Facts:
 
     @staticmethod
     def joined(parts: Sequence[Facts]) -> Facts:
-        """Of all partitions together."""
+        """Facts about all partitions together."""
         return Facts(
             sum(part.n_pairs for part in parts),
             sum(part.n_loops for part in parts),
@@ -97,7 +97,7 @@ class Facts:
         )
 
 
-# Dask takes an object that it does not know for a few bytes, and would send partitions from one worker to another.
+# Dask takes unknown objects to be a few bytes, so it would send partitions from one worker to another.
 
 
 @sizeof.register(EdgePartition)
@@ -115,15 +115,15 @@ def counted(columns: Columns, shape: tuple[int, int], n_bins: int) -> tuple[int,
 
 
 def bin_of(nodes: np.ndarray, n: int, n_bins: int) -> np.ndarray:
-    """Which of the runs that n nodes are cut into; a run k starts at the first node i with i·n_bins // n = k."""
+    """The run of each node, if n nodes are cut into runs. Run k starts at the first i with i·n_bins // n = k."""
     return nodes * min(n, n_bins) // n
 
 
 def split(columns: Columns, bounds: np.ndarray) -> list[Columns]:
-    """The edges of a part by the run of nodes that they start in; runs start at ``bounds``."""
+    """The edges of a part, split by the run of nodes in which they start. Runs start at ``bounds``."""
     run = np.searchsorted(bounds[1:], columns[0], side="right")
     if len(bounds) < 2**16:
-        run = run.astype(np.uint16)  # sorted in linear time
+        run = run.astype(np.uint16)  # this type is sorted in linear time
     order = np.argsort(run, kind="stable")
     places = np.searchsorted(run[order], np.arange(len(bounds)))
     pieces = []
@@ -137,19 +137,19 @@ def split(columns: Columns, bounds: np.ndarray) -> list[Columns]:
 def compared(
     one: tuple[np.ndarray, np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray, np.ndarray], n: int
 ) -> Agreement:
-    """How labels of edges from one run of nodes to another agree with those of the edges back."""
+    """How the labels of edges from one run of nodes to another agree with those of the reversed edges."""
     key, turned = one[0] * n + one[1], other[1] * n + other[0]
     _, here, there = np.intersect1d(key, turned, assume_unique=True, return_indices=True)
     return Agreement.of(one[2][here], other[2][there], one[0][here] == one[1][here])
 
 
 def wanted(nodes: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Places within a block of rows of the nodes (ascending) that are in it."""
+    """Positions, within a block of rows, of those of the ascending nodes that are in it."""
     return nodes[slice(*np.searchsorted(nodes, (start, stop)))] - start
 
 
 def _numbered(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The nodes that occur, ascending, and which of them each is; by marks where that is cheaper than sorting."""
+    """The nodes that occur, ascending, and the position of each node among them. By marks if faster than sorting."""
     first, last = (int(nodes.min()), int(nodes.max())) if len(nodes) else (0, 0)
     if last - first > MARKED_MOST_NODES_PER_EDGE * len(nodes):
         return np.unique(nodes, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Nodes in blocks of rows of a Dask array: what they are checked for, and coordinates from sums over the blocks."""
+"""Nodes in blocks of rows of a Dask array: their checks, and coordinates from sums over the blocks."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.landmarks import choose_nodes
 from condrank.nodes.store import Nodes
 
-# Nodes for each landmark among which k-means and pivoted ones are chosen.
-SAMPLED = 20
+# Sampled nodes per landmark, among which landmarks are chosen by k-means and by pivots.
+SAMPLED_PER_LANDMARK = 20
 
 
-# Dask tells type checkers of neither the methods nor the blocks of its arrays.
+# Dask does not declare the methods and the blocks of its arrays to type checkers.
 DaskArray = Any
 
 
 def check_rows(X: Any, name: str) -> DaskArray:
-    """Node features as a floating Dask array of blocks of whole rows, whose lengths are known.
+    """Node features as a floating Dask array. Its blocks are whole rows, and their lengths are known.
 
-    The columns of a dataframe are the features, in their order. Whether values are finite is told by the first sum over
-    them, not here.
+    The columns of a dataframe are the features, in their order. The first sum over the values checks that they are
+    finite.
     """
     if sparse.issparse(X):
-        raise ValueError(f"{name} must be dense where a graph is distributed, got a sparse array; make it dense blocks")
+        raise ValueError(f"{name} must be dense if a graph is distributed, got a sparse array; make its blocks dense")
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True)
     rows: Any = X if isinstance(X, da.Array) else da.from_array(np.asarray(X))
@@ -65,13 +65,13 @@ def blocks_of(rows: DaskArray) -> list[Delayed]:
 
 
 class DistributedFeatures(ExplicitFeatures):
-    """Coordinates of explicit features whose training nodes are blocks of a Dask array.
+    """Coordinates from explicit features; the training nodes are blocks of a Dask array.
 
-    Parameters are those of `ExplicitFeatures`.
+    The parameters are those of `ExplicitFeatures`.
 
     Notes
     -----
-    One pass over the blocks, O(np²) on the cluster; p×p sums come to the client, which solves for the rotation.
+    One pass over the blocks, O(np²) on the cluster. The p×p sums come to the client, which computes the rotation.
     """
 
     def __init__(
@@ -93,24 +93,24 @@ class DistributedFeatures(ExplicitFeatures):
         self._known = list(zip(factors, sums.factors, strict=True))
 
     def _rows(self, nodes: Nodes) -> Any:
-        """Φ (m, p) of some nodes: of distributed ones a Dask array, that is made when it is used."""
+        """Φ (m, p) of some nodes. For distributed nodes it is a Dask array, computed when it is used."""
         if not isinstance(nodes.base, da.Array):
             return super()._rows(nodes)
         return features_of(self.features, nodes, self.kernel.constant)
 
     def rotate(self, G: Any) -> np.ndarray:
-        """VᵀG; what the cluster has of G comes to the client."""
+        """VᵀG. If G is on the cluster, it is copied to the client."""
         return super().rotate(np.asarray(G))
 
     def factor_sums(self, A: Any) -> np.ndarray:
-        """AᵀΦ (k, p) for a factor matrix of the nodes, known from the fit or by a pass over the blocks."""
+        """AᵀΦ (k, p) for a factor matrix of the nodes: known from the fit, or by one pass over the blocks."""
         for factor, sums in self._known:
             if factor is A:
                 return sums
         return DistributedFeatures(self.kernel, self.nodes, None, self.features, [A]).factor_sums(A)
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
-        """The kernel itself; rows of distributed nodes come to the client."""
+        """The kernel itself. Rows of distributed nodes are copied to the client."""
         return super().similarity(*(_local(self.nodes if one is None else one) for one in (nodes, others)))
 
 
@@ -121,15 +121,15 @@ def fit_distributed(
     approximation: Approximation | None,
     factors: Sequence[Any],
 ) -> DistributedFeatures:
-    """Coordinates of distributed nodes, as `condrank.nodes.fit_coordinates` makes them of others.
+    """Coordinates of distributed nodes, as `condrank.problem.coordinates.fit_coordinates` makes them for other nodes.
 
-    Landmarks are chosen on the client: uniform ones as for nodes that are there, others among a uniform sample.
+    Landmarks are chosen on the client: uniform ones as for local nodes, others from a uniform sample.
     """
     m = None if approximation is None else approximation.size(kernel, nodes)
     if approximation is None or m is None:
         return DistributedFeatures(kernel, nodes, weights, None, factors)
     if approximation.name == "nystroem":
-        n_sampled = m if approximation.landmarks == "uniform" else min(len(nodes), SAMPLED * m)
+        n_sampled = m if approximation.landmarks == "uniform" else min(len(nodes), SAMPLED_PER_LANDMARK * m)
         chosen = choose_nodes("uniform", kernel, nodes, n_sampled, np.random.default_rng(approximation.seed))
         sample = Nodes(compute([nodes.take(np.sort(chosen)).rows])[0])
         return DistributedFeatures(kernel, nodes, weights, approximation.fit(kernel, sample, m, False), factors)
@@ -137,7 +137,7 @@ def fit_distributed(
 
 
 def gathered_coordinates(coordinates: Any) -> ExplicitFeatures:
-    """Coordinates whose training nodes are on the client, as they would be after a fit there."""
+    """The same coordinates with the training nodes on the client, as after a local fit."""
     kind = ExplicitFeatures if isinstance(coordinates.features, LinearFeatures) else ApproximateKernel
     twin: Any = kind.__new__(kind)
     vars(twin).update(vars(coordinates), nodes=_local(coordinates.nodes))
@@ -145,7 +145,7 @@ def gathered_coordinates(coordinates: Any) -> ExplicitFeatures:
 
 
 def features_of(features: FeatureMap, nodes: Nodes, constant: bool) -> DaskArray:
-    """Φ (n, p) of distributed nodes, blocks as theirs."""
+    """Φ (n, p) of distributed nodes, in the same blocks."""
     rows, given = nodes.rows, shared(features)
     p = features.n_features + constant
     parts = [
@@ -161,7 +161,7 @@ def block_features(X: np.ndarray, features: FeatureMap, constant: bool) -> np.nd
 
 
 def check_block(X: np.ndarray, block: tuple[int, int], name: str) -> None:
-    """Refuse a block of rows that is not finite, by its number and its first row."""
+    """Raise if a block of rows is not finite. The error names its number and its first row."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(X.sum()):
             return
@@ -171,14 +171,14 @@ def check_block(X: np.ndarray, block: tuple[int, int], name: str) -> None:
         row, col = (int(place) for place in np.argwhere(bad)[0])
         raise ValueError(
             f"{name} must be finite: {int(bad.sum())} entries of block {number} (from row {start} on) are NaN or "
-            f"infinite, the first in row {start + row}, column {col}; impute or drop them before"
+            f"infinite, the first in row {start + row}, column {col}; impute or drop them first"
         )
 
 
 def _block_sums(
     X: np.ndarray, features: FeatureMap, constant: bool, own: list[Any], block: tuple[int, int]
 ) -> FeatureSums:
-    """Sums over a block of nodes, whose weights and factors are given."""
+    """Sums over a block of nodes; ``own`` holds their weights and factors."""
     check_block(X, block, "the features of the nodes")
     weights, *factors = own
     rows = FeatureRows(features, Nodes(X), constant)
@@ -188,7 +188,7 @@ def _block_sums(
 
 
 def _joined(parts: Sequence[FeatureSums]) -> FeatureSums:
-    """Sums over the nodes of several blocks; an empty block has no mean to join."""
+    """Sums over the nodes of several blocks. Empty blocks are left out, as they have no mean."""
     first, *others = [part for part in parts if part.total] or parts[:1]
     sizes = [len(counts) for counts in first.counts]
     for part in others:
@@ -197,5 +197,5 @@ def _joined(parts: Sequence[FeatureSums]) -> FeatureSums:
 
 
 def _local(nodes: Nodes) -> Nodes:
-    """Distributed nodes with their rows on the client; others as they are."""
+    """Distributed nodes with their rows copied to the client; other nodes unchanged."""
     return Nodes(compute([nodes.rows])[0], None, nodes.ids) if isinstance(nodes.base, da.Array) else nodes
