@@ -13,6 +13,8 @@ NAMES = {
     "condrank_model_loads_total": set(),
     "condrank_model_load_failures_total": set(),
     "condrank_model_loaded_seconds": set(),
+    "condrank_connections": set(),
+    "condrank_connections_dropped_total": {"reason"},
 }
 
 

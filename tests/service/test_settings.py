@@ -60,9 +60,10 @@ def test_the_command_has_the_same_defaults():
 
 def test_every_limit_can_be_set_in_the_environment(monkeypatch):
     given = {"MAX_BODY": 5, "MAX_K": 6, "MAX_QUERIES": 7, "TIMEOUT": 0.5, "WORKERS": 8, "MAX_WAITING": 0}
+    given |= {"HEAD_TIMEOUT": 0.25, "MAX_CONNECTIONS": 9, "MAX_PER_CLIENT": 4}
     for name, value in given.items():
         monkeypatch.setenv(PREFIX + name, str(value))
-    assert read_settings().limits == Limits(5, 6, 7, 0.5, 8, 0)
+    assert read_settings().limits == Limits(5, 6, 7, 0.5, 8, 0, 0.25, 9, 4)
 
 
 def test_an_option_wins_over_the_environment_and_that_over_the_default(started, monkeypatch):

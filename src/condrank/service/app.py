@@ -13,18 +13,19 @@ from fastapi.responses import HTMLResponse
 from pydantic import SecretStr
 
 from condrank._version import __version__
+from condrank.service.answers import ranking_json, rankings_json, scores_json
+from condrank.service.clients import client_of
+from condrank.service.connections import Connections
 from condrank.service.guard import HEADERS, Guard
 from condrank.service.holder import ModelHolder
 from condrank.service.limits import Limits
 from condrank.service.metrics import CONTENT_TYPE, Metrics
-from condrank.service.model import Answer
 from condrank.service.page import page_headers, service_page
 from condrank.service.refusals import Refusal, add_handlers
 from condrank.service.schemas import (
     HealthAnswer,
     NodeAnswer,
     NodesAnswer,
-    Place,
     RankAnswer,
     Ranked,
     RankRequest,
@@ -61,7 +62,8 @@ def create_app(
     """
     limits = Limits() if limits is None else limits
     secret = check_token(token)
-    work, metrics = Work(limits), Metrics(holder)
+    work, connections = Work(limits), Connections(limits)
+    metrics = Metrics(holder, connections)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -78,6 +80,7 @@ def create_app(
         dependencies=[Depends(_refuse_unknown)],
         responses=documented(401, 403, 413, 422),
     )
+    app.state.limits, app.state.connections = limits, connections  # for the server
     app.add_middleware(Guard, limits=limits, metrics=metrics, token=secret, hosts=hosts)
     add_handlers(app, HEADERS)
     _add_answers(app, holder, limits, work)
@@ -91,13 +94,11 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     computed = documented(400, 404, 408, 503, 504)
 
     @app.post("/rank", response_model=RankAnswer, responses=computed, summary="Rankings for known or new nodes")
-    async def rank(asked: RankRequest) -> Any:
+    async def rank(asked: RankRequest, request: Request) -> Response:
         _bound("queries", len(asked.queries), limits.queries)
         _bound("k", asked.k, limits.k)
-        model = holder.current
         given = (asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self)
-        answers = await work.run(model.rank, *given)
-        return RankAnswer(model=model.file_fingerprint, rankings=[_ranked(one) for one in answers])
+        return _sent(await work.run(client_of(request.client), rankings_json, holder.current, *given))
 
     @app.get(
         "/rank/{id:path}",
@@ -106,20 +107,19 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         summary="The ranking for one known node",
     )
     async def rank_one(
+        request: Request,
         id: Annotated[str, Path(description="Id of a known node.")],
         k: Annotated[int, Query(ge=1, description="Places of the ranking.")] = 10,
         exclude_self: Annotated[bool, Query(description="Leave the node out of its own ranking.")] = True,
-    ) -> Any:
+    ) -> Response:
         _bound("k", k, limits.k)
-        answers = await work.run(holder.current.rank, [id], k, None, None, exclude_self)
-        return _ranked(answers[0])
+        return _sent(await work.run(client_of(request.client), ranking_json, holder.current, id, k, exclude_self))
 
     @app.post("/score", response_model=ScoreAnswer, responses=computed, summary="Scores of pairs")
-    async def score(asked: ScoreRequest) -> Any:
+    async def score(asked: ScoreRequest, request: Request) -> Response:
         _bound("pairs", len(asked.pairs), limits.pairs)
-        model, pairs = holder.current, asked.pairs
-        scores = await work.run(model.score, [one.query for one in pairs], [one.object for one in pairs])
-        return ScoreAnswer(model=model.file_fingerprint, scores=scores)
+        pairs = ([one.query for one in asked.pairs], [one.object for one in asked.pairs])
+        return _sent(await work.run(client_of(request.client), scores_json, holder.current, *pairs))
 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by their first letters")
     async def nodes(
@@ -196,9 +196,8 @@ def _bound(name: str, given: int, most: int) -> None:
         raise Refusal(422, f"{name}: expected at most {most}, got {given}")
 
 
-def _ranked(answer: Answer) -> Ranked:
-    places = [Place(id=one, score=score) for one, score in zip(answer.ids, answer.scores, strict=True)]
-    return Ranked(query=answer.query, ranking=places)
+def _sent(content: bytes) -> Response:
+    return Response(content, media_type="application/json")
 
 
 def _described(app: FastAPI, limits: Limits, has_token: bool) -> dict[str, Any]:

@@ -24,7 +24,13 @@ class Limits:
     workers : int
         Threads that compute.
     waiting : int
-        Requests that may wait for a thread; further ones are refused.
+        Requests that may wait for a thread; further ones are refused. Clients take turns.
+    head : float
+        Seconds in which the head of a request (its first line and headers) must arrive, and in each of which a client
+        must take 64 KiB of its answer. Kept by `condrank serve` only.
+    connections, per_client : int
+        Most open connections of all clients, and of one. One more closes the connection that waits longest for its
+        client. Kept by `condrank serve` only.
     """
 
     body: int = 1 << 20
@@ -33,12 +39,16 @@ class Limits:
     seconds: float = 10.0
     workers: int = 1
     waiting: int = 64
+    head: float = 10.0
+    connections: int = 1000
+    per_client: int = 250
 
     def __post_init__(self) -> None:
-        for name in ("body", "k", "queries", "workers"):
+        for name in ("body", "k", "queries", "workers", "connections", "per_client"):
             check_count(name, getattr(self, name))
         check_count("waiting", self.waiting, at_least=0)
-        check_number("seconds", self.seconds, above=0.0)
+        for name in ("seconds", "head"):
+            check_number(name, getattr(self, name), above=0.0)
 
     @property
     def pairs(self) -> int:

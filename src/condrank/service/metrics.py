@@ -1,4 +1,4 @@
-"""Counts and times of requests, and loads of models, for Prometheus."""
+"""Counts and times of requests, connections, and loads of models, for Prometheus."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from condrank.service.connections import REASONS, Connections
 
 if TYPE_CHECKING:
     from condrank.service.holder import ModelHolder
@@ -23,6 +25,8 @@ class Metrics:
     ----------
     holder : ModelHolder
         Whose loads are reported.
+    connections : Connections
+        Its connections are reported if `condrank serve` runs the application; other servers keep their own.
 
     Attributes
     ----------
@@ -30,8 +34,8 @@ class Metrics:
         Requests that are being answered.
     """
 
-    def __init__(self, holder: ModelHolder):
-        self._holder, self._registry = holder, CollectorRegistry()
+    def __init__(self, holder: ModelHolder, connections: Connections):
+        self._holder, self._connections, self._registry = holder, connections, CollectorRegistry()
         labels, about = ("route", "method", "status"), "Requests by route, method and status."
         self._requests = Counter("condrank_requests_total", about, labels, registry=self._registry)
         about = "Time of requests, from the first byte read to the last one written."
@@ -60,3 +64,9 @@ class Metrics:
         yield CounterMetricFamily("condrank_model_load_failures", "Model files that could not be loaded.", failures)
         about = "When the model was loaded, in seconds since 1970."
         yield GaugeMetricFamily("condrank_model_loaded_seconds", about, loaded_at)
+        yield GaugeMetricFamily("condrank_connections", "Open connections.", len(self._connections))
+        about = "Connections that were closed because the client was too slow or there were too many, by reason."
+        dropped = CounterMetricFamily("condrank_connections_dropped", about, labels=["reason"])
+        for reason in REASONS:
+            dropped.add_metric([reason], self._connections.dropped[reason])
+        yield dropped

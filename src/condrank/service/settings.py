@@ -11,6 +11,7 @@ from condrank.service.limits import Limits
 
 PREFIX = "CONDRANK_"
 Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def check_token(token: SecretStr | str | None) -> SecretStr | None:
@@ -35,6 +36,8 @@ class ServiceSettings(BaseSettings):
         Bearer token that requests must bring.
     max_body, max_k, max_queries, timeout, workers, max_waiting : int or float
         ``body``, ``k``, ``queries``, ``seconds``, ``workers`` and ``waiting`` of `Limits`.
+    head_timeout, max_connections, max_per_client : float or int
+        ``head``, ``connections`` and ``per_client`` of `Limits`.
     """
 
     model_config = SettingsConfigDict(
@@ -45,14 +48,27 @@ class ServiceSettings(BaseSettings):
     max_body: Count = Limits.body
     max_k: Count = Limits.k
     max_queries: Count = Limits.queries
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Limits.seconds
+    timeout: Seconds = Limits.seconds
     workers: Count = Limits.workers
     max_waiting: Annotated[int, Field(ge=0)] = Limits.waiting
+    head_timeout: Seconds = Limits.head
+    max_connections: Count = Limits.connections
+    max_per_client: Count = Limits.per_client
 
     @property
     def limits(self) -> Limits:
         """The limits, as `create_app` takes them."""
-        return Limits(self.max_body, self.max_k, self.max_queries, self.timeout, self.workers, self.max_waiting)
+        return Limits(
+            body=self.max_body,
+            k=self.max_k,
+            queries=self.max_queries,
+            seconds=self.timeout,
+            workers=self.workers,
+            waiting=self.max_waiting,
+            head=self.head_timeout,
+            connections=self.max_connections,
+            per_client=self.max_per_client,
+        )
 
 
 def read_settings(given: dict[str, Any] | None = None) -> ServiceSettings:
