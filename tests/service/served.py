@@ -81,7 +81,9 @@ def counted(client, name, **labels):
 def running(app):
     """The application behind a socket, in a thread."""
     listening = import_module("condrank.service.server").listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    deadlines = import_module("condrank.service.protocol").deadlines
+    protocol = deadlines(app.state.limits, app.state.connections)
+    server = uvicorn.Server(uvicorn.Config(app, http=protocol, log_level="warning", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

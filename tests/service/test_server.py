@@ -8,13 +8,16 @@ import signal
 import socket
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from typer.testing import CliRunner
 
 from condrank import ConditionalRanker, TableRanker
 from condrank.cli import app as cli
-from service.served import EDGES, NODES, httpx, waited
+from service.served import EDGES, NODES, Limits, httpx, waited
+
+Connections = import_module("condrank.service.connections").Connections
 
 
 def started(folder, *options, **more):
@@ -29,6 +32,22 @@ def started(folder, *options, **more):
         if found := re.search(r"at (http://\S+)", line):
             return process, found[1], "".join(lines)
     raise AssertionError("".join(lines))
+
+
+def test_there_are_as_many_connections_as_the_system_allows_files(monkeypatch, caplog):
+    resource, server = pytest.importorskip("resource"), import_module("condrank.service.server")
+    allowed = [64, 500]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(allowed))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, given: allowed.__setitem__(slice(None), given))
+    few, many = Connections(Limits(connections=100)), Connections(Limits(connections=1000))
+    server._allow_files(few)
+    assert few.most == 100
+    assert allowed[0] > 100
+    assert not caplog.records
+    server._allow_files(many)
+    assert allowed == [500, 500]
+    assert 100 < many.most < 500
+    assert f"at most {many.most} connections" in caplog.text
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no signals")

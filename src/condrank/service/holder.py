@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from condrank.persistence.layout import model_file
+from condrank.service.logs import LONGEST, shortened
 from condrank.service.model import ServedModel
 
 log = logging.getLogger("condrank.service")
@@ -56,8 +57,8 @@ class ModelHolder:
                 model = ServedModel.load(self.file, self.kind)
             except (ValueError, OSError, ImportError) as error:
                 self.failures += 1
-                self.error = str(error).replace(str(self.file), self.file.name)
-                log.error("the new model is not served, the old one stays: %s", error)
+                self.error = shortened(str(error).replace(str(self.file), self.file.name), LONGEST)
+                log.error("the new model is not served, the old one stays: %s", shortened(str(error), LONGEST))
                 return False
             self.current, self.loaded_at, self.error = model, time.time(), None
             self.loads += 1

@@ -6,9 +6,13 @@ import asyncio
 import contextlib
 import gc
 import ipaddress
+import logging
 import os
 import signal
 import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -16,9 +20,18 @@ try:
 except ModuleNotFoundError:
     raise ImportError("condrank.service needs uvicorn: pip install 'condrank[serve]'") from None
 
+from condrank.service.connections import Connections
 from condrank.service.holder import ModelHolder
+from condrank.service.limits import Limits
+from condrank.service.logs import bounded_logs
+from condrank.service.protocol import KEEP_ALIVE, deadlines
 
-MOST_CONNECTIONS = 1000
+ACCEPTED = 4  # connections taken at a time; those that came with data are read in between
+QUEUED = 1024  # connections that the system may hold until they are taken
+OTHER_FILES = 64  # files that are open besides connections
+SWITCH = 0.001  # seconds after which a thread that computes lets the event loop run; the default of Python is 0.005
+
+log = logging.getLogger("condrank.service")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -32,7 +45,7 @@ def listen(host: str, port: int) -> socket.socket:
             if os.name == "posix":  # on other systems it would let two services share a port
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            listening.listen(1024)
+            listening.listen(QUEUED)
         except OSError:
             listening.close()
             raise
@@ -67,25 +80,70 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
     grace : float
         Seconds that running requests have to finish at the end.
     """
+    limits: Limits = app.state.limits
+    connections: Connections = app.state.connections
+    _allow_files(connections)
     config = uvicorn.Config(
         app,
+        http=deadlines(limits, connections),
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
         ws="none",
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_keep_alive=30,
+        backlog=ACCEPTED,
+        timeout_keep_alive=round(KEEP_ALIVE),
         timeout_graceful_shutdown=max(1, round(grace)),
     )
     # A model has a few Python objects for each node. Garbage collection would check all of them again and again, and
     # delay requests.
     gc.collect()
     gc.freeze()
-    # uvicorn sends itself the signal that ended it again, for the handlers from before. There is nothing left to do.
+    with bounded_logs(), _quick_switches(), _signals_ignored():
+        asyncio.run(_serve(_Server(config), holder, listening, watch))
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and let the system hold more connections than asyncio takes at a time."""
+        await super().startup(sockets)
+        for one in sockets or []:
+            one.listen(QUEUED)
+
+
+def _allow_files(connections: Connections) -> None:
+    """Let the process open a file for each connection; where the system does not, lower the number of connections."""
+    try:
+        import resource
+    except ImportError:  # a system without such a limit
+        return
+    needed = connections.most + ACCEPTED + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
+        connections.most = max(1, allowed - ACCEPTED - OTHER_FILES)
+        log.warning("the system allows %d open files: at most %d connections", allowed, connections.most)
+
+
+@contextmanager
+def _quick_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+@contextmanager
+def _signals_ignored() -> Iterator[None]:
+    """Ignore the signal that ended uvicorn, which it sends itself again for the handlers from before."""
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
-        asyncio.run(_serve(uvicorn.Server(config), holder, listening, watch))
+        yield
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
