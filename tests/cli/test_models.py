@@ -17,6 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from condrank import ConditionalRanker, TableRanker, cli
+from condrank.model_selection.holdout import ALPHAS
+from condrank.solvers import SOLVERS
 from condrank.tables import read_graph
 
 runner = CliRunner()
@@ -78,7 +80,7 @@ def test_fit_chooses_relation_loss_and_alpha_and_says_so(tmp_path):
     found = json.loads(done.stdout)
     assert (found["relation"], found["loss"], found["kernel"]) == ("reciprocal", "logistic", "rbf")
     assert (found["nodes"], found["edges"]) == (30, 600)
-    assert found["alpha"] in cli.inputs.ALPHAS
+    assert found["alpha"] in ALPHAS
     assert "relation reciprocal and loss logistic" in done.stderr
     assert f"λ = {found['alpha']:g}" in done.stderr
     ranker = TableRanker.load(tmp_path / "new").ranker_
@@ -110,7 +112,7 @@ def test_too_few_edges_to_hold_out_leave_alpha_alone(tmp_path):
 
 
 def test_alpha_at_an_end_of_those_tried_is_told(tmp_path, monkeypatch):
-    monkeypatch.setitem(cli.inputs.SEARCH, "alphas", (1e4, 1e5))
+    monkeypatch.setattr("condrank.model_selection.search.ALPHAS", (1e4, 1e5))
     done = run("fit", *FILES, "--kernel", "linear", "-o", tmp_path / "m")
     assert "of those tried" in done.stderr
 
@@ -161,9 +163,14 @@ def test_output_that_is_no_model_is_kept_unless_forced(tmp_path):
 
 def test_memory_is_checked_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr("condrank.base.memory.available_memory", lambda: 10)
-    monkeypatch.setattr(TableRanker, "fit", lambda *_: pytest.fail("worked before checking"))
-    done = run("fit", *FILES, "-o", tmp_path / "m", code=1)
-    assert "10 B are available" in done.stderr
+    for solver in {type(one) for one in SOLVERS.values()}:
+        monkeypatch.setattr(solver, "build", lambda *_: pytest.fail("worked before checking"))
+    for more in ([], ["--alpha", "1"]):
+        done = run("fit", *FILES, *more, "-o", tmp_path / "m", code=1)
+        assert "10 B are available" in done.stderr
+        assert "--n-components auto" in done.stderr
+        assert "--kernel linear" in done.stderr
+        assert done.stderr.count("\n") == 1
     done = run("plan", *FILES, "--json")
     assert json.loads(done.stdout)["fits"] is False
 

@@ -23,7 +23,8 @@ def test_it_is_what_diagnose_recommends(name):
     found, want = recommend(LABELS[name]), diagnose(LABELS[name])
     assert (found.relation, found.loss) == (want.recommended_relation, want.recommended_loss)
     assert found.reasons == (want.reasons[0], want.loss_reasons[0])
-    assert str(found) == f"relation {found.relation} and loss {found.loss}, by the labels: {' '.join(found.reasons)}"
+    first, second = (reason.split(". ")[0].rstrip(".") for reason in found.reasons)
+    assert str(found) == f"relation {found.relation} and loss {found.loss}, by the labels: {first}. {second}."
 
 
 def test_a_sample_of_a_large_graph_is_that_of_diagnose():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from condrank.cli.inputs import make_ranker, read_model, read_tables
+from condrank.cli.learning import SAID_ALREADY
 from condrank.cli.options import Model, Tables
 from condrank.cli.output import Format, Records, choose_format, write_json, write_rows
 from condrank.cli.terminal import progress_bar, say
@@ -70,9 +71,12 @@ def evaluate(
             raise ValueError(f"{saved} was fitted with another kind of nodes: columns or a --kernel-matrix")
         ranker = ConditionalRanker(**loaded.ranker_.get_params(deep=False))
     else:
-        ranker, by = make_ranker(read_model(model, graph, tables.kernel_matrix is not None), graph)
-        if hasattr(ranker, "cv"):
-            say(f"λ is chosen in each fold, {by}")
+        asked = read_model(model, graph, tables.kernel_matrix is not None)
+        ranker = make_ranker(asked)
+        if asked.recommended.chosen:
+            say(str(asked.recommended))
+        if asked.alpha is None:
+            say("λ is chosen in each fold, by what is held out of its training graph")
     results = _cross_validate(TableRanker(ranker), graph, chosen, folds, list(measures))
     if as_json:
         write_json({"folds": folds, "settings": {one: _summary(found) for one, found in results.items()}})
@@ -101,10 +105,10 @@ def _cross_validate(
 
     results = {}
     with progress_bar() as progress, warnings.catch_warnings():
-        # Those of a search that is content with little precision, once more for every fold; not those of measures.
+        # Warnings of a fit would come once more for every fold. Those of measures are shown.
         for category in (ConvergenceWarning, CondrankWarning):
             warnings.simplefilter("ignore", category)
-        warnings.filterwarnings("ignore", "the best λ")
+        warnings.filterwarnings("ignore", SAID_ALREADY)
         for setting in settings:
             bar = progress.add_task(f"setting {setting}", total=None)
             results[setting] = ranker.cross_validate(

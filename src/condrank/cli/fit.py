@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from condrank.cli.inputs import make_ranker, plan_of, read_model, read_tables
-from condrank.cli.options import Model, Tables
+from condrank.cli.inputs import read_model, read_tables
+from condrank.cli.learning import learn, say_choices, warnings_kept
+from condrank.cli.options import Model, Tables, option_names
 from condrank.cli.output import write_json
-from condrank.cli.terminal import answers, fail, say, steps
-
-if TYPE_CHECKING:
-    from condrank.graph import RelationGraph
-    from condrank.tables import TableRanker
+from condrank.cli.terminal import answers, fail, steps
+from condrank.cli.wording import as_typed
 
 EPILOG = (
     "Examples: [bold]condrank fit --nodes players.csv --edges games.csv -o model/[/bold] · "
@@ -31,44 +28,47 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="PATH", help="Folder (with a slash) or file for the model.")
     ],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is no model.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is not a model.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the summary as JSON.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Say everything: reasons, losses, plan and all warnings.")
+    ] = False,
 ) -> None:
     """Learn from a table of nodes and a table of edges, and save the model.
 
-    Relation, loss and λ follow from the data unless they are told. A model that is there is replaced, all or nothing.
+    Relation, loss and λ follow from the data unless you give them. An older model is replaced completely or not at all.
     """
     start = time.perf_counter()
     target = check_target(output, force)
-    with steps(4) as step:
+    names = option_names(Tables, Model)
+    with warnings_kept(lambda message: as_typed(message, names)) as warned, steps(4) as step:
         step("reading the tables")
         graph = read_tables(tables)
         asked = read_model(model, graph, tables.kernel_matrix is not None)
-        step("choosing λ" if asked.alpha is None else "learning")
-        ranker, chosen_by = make_ranker(asked, graph)
-        plan_of(ranker, graph)
-        fitted, at_end = learn(ranker, asked.params, graph, step)
+        fitted = learn(asked, graph, step)
         step("saving")
         fitted.save(output)
     seconds = time.perf_counter() - start
+    say_choices(asked, fitted, warned, verbose)
     found = fitted.ranker_
-    if asked.alpha is None:
-        say(f"λ = {found.alpha_:g}, {chosen_by}{at_end}")
-    summary = {
-        "model": str(target),
-        "nodes": graph.shape[0],
-        "objects": graph.shape[1] if graph.is_two_domain else None,
-        "edges": graph.n_edges,
-        "relation": found.relation,
-        "loss": found.loss,
-        "kernel": found.kernel,
-        "solver": found.solver_,
-        "alpha": found.alpha_,
-        "alpha_by": chosen_by,
-        "seconds": round(seconds, 2),
-    }
     if as_json:
-        write_json(summary)
+        write_json(
+            {
+                "model": str(target),
+                "nodes": graph.shape[0],
+                "objects": graph.shape[1] if graph.is_two_domain else None,
+                "edges": graph.n_edges,
+                "relation": found.relation,
+                "loss": found.loss,
+                "kernel": found.kernel,
+                "solver": found.solver_,
+                "alpha": found.alpha_,
+                "alpha_by": found.chosen_by_ if asked.alpha is None else "as given",
+                "reasons": asked.recommended.reasons,
+                "warnings": warned,
+                "seconds": round(seconds, 2),
+            }
+        )
         return
     nodes = f"{graph.shape[0]:,} nodes"
     if graph.is_two_domain:
@@ -83,40 +83,18 @@ def fit(
     console.print(f"Saved: {target}", soft_wrap=True, markup=False)
 
 
-def learn(ranker: Any, params: dict[str, Any], graph: RelationGraph, step: Any) -> tuple[TableRanker, str]:
-    """Fit; a search that was content with less precision is followed by a fit of what it chose.
-
-    Also tells where a λ is the outermost of those tried.
-    """
-    from condrank.model_selection.search import ConditionalRankerCV
-    from condrank.rankers.conditional import ConditionalRanker
-    from condrank.tables.ranker import TableRanker
-
-    if not isinstance(ranker, ConditionalRankerCV):
-        return TableRanker(ranker).fit(graph), ""
-    with warnings.catch_warnings():
-        # Precision was given up on purpose; which λ was chosen is told in any case.
-        warnings.simplefilter("ignore", UserWarning)
-        searched = TableRanker(ranker).fit(graph)
-    step("learning")
-    alpha, tried = searched.ranker_.alpha_, searched.ranker_.alphas_
-    ends = {tried.min(): "; it is the smallest of those tried", tried.max(): "; it is the largest of those tried"}
-    exact = ConditionalRanker(**params, alpha=alpha)
-    return searched if ranker.tol == exact.tol else TableRanker(exact).fit(graph), ends.get(alpha, "")
-
-
 def check_target(output: str, force: bool) -> Path:
-    """The file that will be written, made sure of before the work; what is there and no model is not overwritten."""
+    """The file that will be written, checked before the work. A file that is not a model is not overwritten."""
     from condrank.persistence.layout import model_file, read_file
 
     target = model_file(output)
     if target.is_dir():
-        fail(f"{target} is a folder: the model cannot be written over it")
+        fail(f"{target} is a folder: a model cannot be written over it")
     if target.exists() and not force:
         try:
             read_file(target, mmap=True)
         except (ValueError, OSError):
-            fail(f"{target} is there and is not a model of this condrank; --force overwrites it")
+            fail(f"{target} exists and is not a model of this condrank; --force overwrites it")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

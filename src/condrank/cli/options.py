@@ -155,6 +155,11 @@ class Model:
     seed: Annotated[int, _option(MODEL, "--seed", min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
 
 
+def option_names(*groups: type) -> set[str]:
+    """Names of the options in these dataclasses, as Python has them."""
+    return {field.name for group in groups for field in fields(group)}
+
+
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """The command with the fields of its dataclass parameters as parameters of its own."""
     hints = get_type_hints(command, include_extras=True)

@@ -1,9 +1,9 @@
-"""``condrank plan``: what a fit would do and take, before any work."""
+"""``condrank plan``: what a fit would do, and its flops and memory, before any work."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -12,7 +12,7 @@ from rich.text import Text
 from condrank.cli.inputs import make_ranker, read_model, read_tables
 from condrank.cli.options import Model, Tables
 from condrank.cli.output import write_json
-from condrank.cli.terminal import answers
+from condrank.cli.terminal import answers, say
 
 EPILOG = (
     "Examples: [bold]condrank plan --nodes players.csv --edges games.csv[/bold] · "
@@ -23,26 +23,24 @@ EPILOG = (
 def plan(
     tables: Tables,
     model: Model,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Tell which solver a fit would take and why, its flops and memory; takes what `condrank fit` takes."""
+    """Say which solver a fit would use and why, with its flops and memory. Has the options of `condrank fit`."""
     graph = read_tables(tables)
     asked = read_model(model, graph, tables.kernel_matrix is not None)
+    if asked.recommended.chosen:
+        say(str(asked.recommended))
     from condrank.base.memory import available_memory, readable
-    from condrank.model_selection.search import ConditionalRankerCV
-    from condrank.rankers.conditional import ConditionalRanker
-    from condrank.tables.ranker import TableRanker
+    from condrank.tables import TableRanker
 
-    planned = TableRanker(ConditionalRanker(**asked.params, alpha=asked.alpha or 1.0)).plan(graph)
+    planned = TableRanker(make_ranker(asked)).plan(graph)
+    parts: dict[str, Any] = asdict(planned)
+    n_alphas, by = parts.pop("n_alphas", None), parts.pop("chosen_by", None)
+    search = None if by is None else {"n_alphas": n_alphas, "by": by}
     free = available_memory()
     fits = free is None or planned.memory <= free
-    search = None
-    if asked.alpha is None and fits:
-        ranker, by = make_ranker(asked, graph)
-        n_alphas = len(ranker._grid()[0]) if isinstance(ranker, ConditionalRankerCV) else 1
-        search = {"n_alphas": n_alphas, "by": by}
     if as_json:
-        write_json({**asdict(planned), "available_memory": free, "fits": fits, "search": search})
+        write_json({**parts, "available_memory": free, "fits": fits, "search": search})
         return
     memory = readable(planned.memory)
     if free is not None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.fit import learn
-from condrank.cli.inputs import make_ranker, read_model, read_tables
+from condrank.cli.inputs import read_model, read_tables
+from condrank.cli.learning import learn, say_choices
 from condrank.cli.options import Model, Tables
-from condrank.cli.terminal import answers, progress_bar, say
+from condrank.cli.terminal import answers, progress_bar
 
 if TYPE_CHECKING:
     from condrank.graph import RelationGraph
@@ -87,11 +87,8 @@ def report(
 def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:
     graph = read_tables(tables)
     asked = read_model(model, graph, tables.kernel_matrix is not None)
-    step("choosing λ" if asked.alpha is None else "learning")
-    ranker, chosen_by = make_ranker(asked, graph)
-    fitted, at_end = learn(ranker, asked.params, graph, step)
-    if asked.alpha is None:
-        say(f"λ = {fitted.ranker_.alpha_:g}, {chosen_by}{at_end}")
+    fitted = learn(asked, graph, step)
+    say_choices(asked, fitted, [])
     return fitted, graph
 
 

@@ -30,7 +30,7 @@ class Recommendation:
     chosen : tuple of str
         Which of "relation" and "loss" were chosen by the labels; the others were given.
     reasons : tuple of str
-        A sentence for each choice.
+        One for each choice, of one or more sentences. As a string, a recommendation has the first sentence of each.
     """
 
     relation: str
@@ -45,7 +45,8 @@ class Recommendation:
         return f"{choices}, by the labels" if choices else ""
 
     def __str__(self) -> str:
-        return f"{self.short}: {' '.join(self.reasons)}" if self.chosen else ""
+        first = " ".join(f"{reason.partition('. ')[0].removesuffix('.')}." for reason in self.reasons)
+        return f"{self.short}: {first}" if self.chosen else ""
 
 
 def recommend(

@@ -14,7 +14,7 @@ from condrank.solvers import SOLVERS
 # Numbers of components to try; the largest that fits is advised.
 COMPONENTS = (2000, 1000, 500, 200, 100, 50)
 GENERAL_ADVICE = (
-    "use fewer nodes; or an approximate kernel (n_components) or explicit features (kernel='linear' with fewer "
+    "use fewer nodes; or an approximate kernel (n_components='auto') or explicit features (kernel='linear' with fewer "
     "features than nodes), together with a factored relation (RelationGraph.from_classes). float32 halves the memory"
 )
 

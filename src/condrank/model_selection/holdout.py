@@ -41,7 +41,7 @@ class SearchPlan(Plan):
     Attributes
     ----------
     n_alphas : int
-        Number of λ that are tried.
+        Number of λ that are tried; 1 if there is nothing to choose by.
     chosen_by : str
         What is held out to choose λ, in words.
     """

@@ -221,7 +221,8 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         graph = as_graph(X, Y)
         grid, problem, plan, is_closed = self._read(graph)
         held_out = hold_out(self.cv, self, graph, problem.settings, plan if is_closed else None)
-        return SearchPlan(**asdict(plan), n_alphas=len(grid.alphas), chosen_by=held_out.described)
+        n_alphas = 1 if held_out.folds is None else len(grid.alphas)
+        return SearchPlan(**asdict(plan), n_alphas=n_alphas, chosen_by=held_out.described)
 
     def _saved_params(self) -> dict[str, Any]:
         # What was chosen: the plain ranker.
