@@ -1,4 +1,4 @@
-"""Orthonormal bases of the span of the nodes, and what of a node lies outside of it."""
+"""Orthonormal bases of the span of the nodes, and the part of each node outside the span."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Basis:
     sums : ndarray of shape (r,)
         β = Uᵀ1.
     outside : ndarray of shape (n,)
-        ω_i = 1 - ‖U_i‖², the part of node i outside the span; exactly zero where that is rounding noise.
+        ω_i = 1 - ‖U_i‖², the part of node i outside the span; exactly zero if it is only rounding noise.
     one_outside : ndarray of shape (n,)
         1 - UUᵀ1.
     """
@@ -45,10 +45,10 @@ class Basis:
 
 
 class WidenedBasis:
-    """A basis with two more coordinates of eigenvalue zero: of what is left of 1, and of what is left of each node.
+    """A basis with two more coordinates of eigenvalue zero: for the parts of 1 and of each node outside the span.
 
-    A system over row i sees of the space outside the span just these two directions; the second is another one for
-    every node, and only its length matters.
+    A system over row i depends on only these two directions outside the span. The second differs from node to node, but
+    only its length matters.
     """
 
     def __init__(self, basis: Basis):
@@ -61,7 +61,7 @@ class WidenedBasis:
         length = float(np.linalg.norm(basis.one_outside))
         direction = basis.one_outside / length if length > 0 else basis.one_outside
         rest = np.sqrt(np.maximum(basis.outside - direction**2, 0))
-        # Below this, what is left is rounding noise of the two it is the difference of.
+        # Below this, the difference of the two is only rounding noise.
         rest[rest**2 <= 100 * np.finfo(rest.dtype).eps * basis.outside] = 0
         self.U = np.column_stack([basis.U, direction, rest])
         self.direction = direction
@@ -69,7 +69,7 @@ class WidenedBasis:
         self.sums = np.append(basis.sums, [length, 0]).astype(basis.sums.dtype)
 
     def rows(self, M: np.ndarray) -> np.ndarray:
-        """Coordinates of row i of M (n, n) in the basis that row i sees."""
+        """Coordinates of each row i of M (n, n) in the basis of row i."""
         inner = M @ self.basis.U
         return inner if self.direction is None else self._widen(inner, M @ self.direction, M.diagonal())
 
@@ -88,7 +88,7 @@ class WidenedBasis:
 
 
 def complete_basis(basis: Basis) -> tuple[np.ndarray, np.ndarray]:
-    """U (n, n) and σ (n,) with an orthonormal basis of the complement appended, of eigenvalue zero. O(n³)."""
+    """U (n, n) and σ (n,), with an orthonormal basis of the complement appended, with eigenvalue zero. O(n³)."""
     if basis.full:
         return basis.U, basis.sigma
     n, r = basis.U.shape
@@ -98,7 +98,10 @@ def complete_basis(basis: Basis) -> tuple[np.ndarray, np.ndarray]:
 
 
 def centred_basis(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Eigenvectors V and values g > 0 of CKC, and VᵀK1/n. One eigendecomposition of r×r (r + 1 with 1 outside)."""
+    """Eigenvectors V and eigenvalues g > 0 of CKC, and VᵀK1/n.
+
+    One eigendecomposition of size r, or r + 1 if 1 is outside the span.
+    """
     n = len(basis.U)
     U, sigma, sums = basis.U, basis.sigma, basis.sums
     length = np.linalg.norm(basis.one_outside)
@@ -122,7 +125,7 @@ def _outside(U: np.ndarray) -> np.ndarray:
     if r == n:
         return np.zeros(n, dtype=U.dtype)
     energy = np.maximum(1 - np.einsum("ij,ij->i", U, U), 0)
-    # Where little is left, as the length of a residual: it keeps its digits.
+    # If little is left, it is computed as the length of a residual, which keeps its digits.
     small = np.flatnonzero(energy < 1e-3)
     for block in row_blocks(len(small), n):
         picked = small[block]

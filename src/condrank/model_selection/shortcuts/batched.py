@@ -1,4 +1,4 @@
-"""Many small symmetric systems at once: conjugate gradients for rows that are independent of each other."""
+"""Conjugate gradients for many small symmetric systems at once, one per row."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def solve_rows(
     null: np.ndarray | None = None,
     precision: float = 32,
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """x with A_i x_i = c_i for every row i of c (k, q), by conjugate gradients preconditioned with a diagonal.
+    """x with A_i x_i = c_i for every row i of c (k, q), by conjugate gradients with a diagonal preconditioner.
 
-    Positive semi-definite systems, consistent where they are singular. Returns x, which rows did not get there, and
-    the number of iterations. ``apply`` maps all rows at once. ``null`` is a unit vector that every A_i maps to zero:
-    rounding noise along it, which the iteration would blow up, is taken off. ``precision`` of the residual is in units
-    of rounding.
+    The systems must be positive semi-definite, and consistent if singular. Returns x, which rows did not converge, and
+    the number of iterations. ``apply`` maps all rows at once. ``null`` is a unit vector that every A_i maps to zero.
+    Rounding noise along it is removed, because the iteration would amplify it. ``precision`` is that of the residual,
+    in units of rounding.
     """
     eps = float(np.finfo(c.dtype).eps)
 
@@ -35,7 +35,7 @@ def solve_rows(
     d = r * inverse
     rho = np.vecdot(r, d)
     goal = (precision * eps) ** 2 * rho
-    # Rows that are this far and gain no more have met their rounding noise; iterating on would only collect it.
+    # Rows below this that no longer improve have reached rounding noise; more iterations would only add to it.
     enough = eps**1.4 * rho
     failed = eps**1.2 * rho
     done = rho <= goal
@@ -44,7 +44,7 @@ def solve_rows(
         number += 1
         Ad = project(apply(d))
         curvature = np.vecdot(d, Ad)
-        # A direction without curvature is rounding noise in the null space: the row has gone as far as it can.
+        # A direction without curvature is rounding noise in the null space: the row cannot improve any more.
         going = ~done & (curvature > 0)
         step = np.divide(rho, curvature, out=np.zeros_like(rho), where=going)[:, None]
         r -= np.multiply(step, Ad, out=Ad)
@@ -59,6 +59,6 @@ def solve_rows(
 
 
 def solve_directly(apply: Callable[[np.ndarray], np.ndarray], c: np.ndarray) -> np.ndarray:
-    """The same for one row, O(q³): ``apply`` is given q rows, each of which stands for that one system."""
+    """The same for one row, O(q³). ``apply`` gets q rows, which all belong to this one system."""
     A = apply(np.eye(len(c), dtype=c.dtype))
     return np.linalg.lstsq((A + A.T) / 2, c, rcond=len(c) * float(np.finfo(c.dtype).eps))[0]

@@ -1,4 +1,7 @@
-"""The damping λ/(s gᵀ + λ) of residuals in the eigenbasis, as a thin product: it is smooth in log s and log g."""
+"""The damping λ/(s gᵀ + λ) of residuals in the eigenbasis, as a product of thin matrices.
+
+That is possible because it is smooth in log s and log g.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,21 @@ import numpy as np
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
 
-# Relative precision that sums must keep.
+# The relative precision that sums must have.
 PRECISE = 1e-12
 
 
 class Damping:
-    """Λ = λ/(s gᵀ + λ) ≈ left @ right, to working precision relative to each sum that is made with it.
+    """Λ = λ/(s gᵀ + λ) ≈ left @ right, to working precision relative to each sum computed with it.
 
-    With a = s/c and b = g c/λ, (1 + a)(1 + b)Λ = (1 + a)(1 + b)/(1 + ab) is analytic in log b in the strip |Im| < π
-    and is interpolated at Chebyshev points of log b: some six a unit of the range. As Λ ≥ 1/((1 + a)(1 + b)), sums of
-    Λ with positive weights keep their relative precision however small they are, up to a factor max(a, b).
+    With a = s/c and b = g c/λ, (1 + a)(1 + b)Λ = (1 + a)(1 + b)/(1 + ab) is analytic in log b in the strip |Im| < π.
+    It is interpolated at Chebyshev points of log b, about six per unit of the range. As Λ ≥ 1/((1 + a)(1 + b)), sums of
+    Λ with positive weights keep their relative precision, even if they are small, up to a factor max(a, b).
 
     Parameters
     ----------
     s, g : ndarray of shapes (r,) and (r',)
-        Eigenvalues, not negative; zeros stand for directions outside the span.
+        Eigenvalues, not negative; zero for directions outside the span.
     alpha : float
         λ.
     """
@@ -45,7 +48,7 @@ class Damping:
         return self.left @ (X if self.right is None else self.right @ X)
 
     def symmetric(self) -> tuple[np.ndarray, np.ndarray]:
-        """Λ = W diag(ε) Wᵀ for s = g, with as few columns as working precision needs. O(r²p)."""
+        """Λ = W diag(ε) Wᵀ for s = g, with as few columns as working precision allows. O(r²p)."""
         c = 1 + self.s / float(np.sqrt(self.alpha))
         scaled = self.dense() * c
         scaled *= c[:, None]
@@ -63,7 +66,7 @@ class Damping:
         eps = float(np.finfo(dtype).eps)
         c = float(np.sqrt(alpha * s.max() / g.max()))
         a, b = s / c, g * (c / alpha)
-        # Below this b, Λ is one to working precision: a point of its own, at b = 0.
+        # Below this b, Λ is one to working precision: these get one more point, at b = 0.
         none = b < eps / 10 / a.max()
         low, high = (float(np.log(end)) for end in (b[~none].min(initial=b.max()), b.max()))
         half = max((high - low) / 2, 1e-3)
@@ -87,7 +90,7 @@ class Damping:
         if none.any():
             left = np.column_stack([left, np.ones_like(a)])
             right = np.vstack([np.where(none, 0, right), none])
-        # (1 + a)(1 + b)Λ lies between 1 and its values at these corners; those near 1 lose the digits of the largest.
+        # (1 + a)(1 + b)Λ lies between 1 and its values at these corners. If those are large, values near 1 lose digits.
         corners = np.array([[a.max(), b.min()], [a.min(), b.max()]])
         largest = ((1 + corners).prod(axis=1) / (1 + corners.prod(axis=1))).max()
         if eps * largest < PRECISE:
@@ -98,7 +101,7 @@ class Damping:
 
 
 def _fewer_columns(left: np.ndarray, right: np.ndarray, noise: float) -> tuple[np.ndarray, np.ndarray]:
-    """The same product with as many terms as stand out of noise: half of the points, a tenth for extreme λ. O(rp²)."""
+    """The same product with only the terms above noise: half of the points, a tenth for extreme λ. O(rp²)."""
     Q, core = np.linalg.qr(left)
     Q_right, core_right = np.linalg.qr(right.T)
     u, values, v = np.linalg.svd(core @ core_right.T)
@@ -107,7 +110,7 @@ def _fewer_columns(left: np.ndarray, right: np.ndarray, noise: float) -> tuple[n
 
 
 def weigh(s: np.ndarray, g: np.ndarray, alpha: float, M: np.ndarray, fitted: bool = False) -> np.ndarray:
-    """Λ∘M, or what is fitted, (1 - Λ)∘M, for M (r, r'); in blocks that stay in the processor's cache."""
+    """Λ∘M, or if ``fitted`` (1 - Λ)∘M, for M (r, r'), in blocks that stay in the processor's cache."""
     out = np.empty(M.shape, dtype=M.dtype)
 
     def work(block: slice) -> None:

@@ -1,4 +1,4 @@
-"""Leave both directions of an edge out of a symmetric or reciprocal relation: one small system a pair of nodes."""
+"""Leaves out both directions of an edge of a symmetric or reciprocal relation: one small system per pair of nodes."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from condrank.model_selection.shortcuts.offsets import deflated
 
 
 class EdgePairs:
-    """Scores of a single domain's pairs, W = s Wᵀ.
+    """Scores of the pairs of a single domain, for W = s Wᵀ.
 
-    Residuals x at (i, j) and y at (j, i) enter as p = x + s y and q = x - s y. With R1 = U² Λ U²ᵀ,
-    M_ij = Σ Λ_kl U_ik U_jk U_il U_jl and Λ = Σ ε w wᵀ, M = Σ ε (U diag(w) Uᵀ)², one product for each term:
+    The residuals x at (i, j) and y at (j, i) appear as p = x + s y and q = x - s y. With R1 = U² Λ U²ᵀ,
+    M_ij = Σ Λ_kl U_ik U_jk U_il U_jl and Λ = Σ ε w wᵀ, M is Σ ε (U diag(w) Uᵀ)², one product for each term:
 
         regression    p = 2 (λRY)_ij / (R1 + s M)
         ranking       (½ [R1 + s M, 0; 0, 1] - [gᵀT⁻¹g']) [p; q] = [parts of λRY within and outside the relation]
 
-    where g, g' run over ½(u_i κ_j + s u_j κ_i) and ½(u_i - s u_j), κ = Λ(uβ), and T⁻¹ is diagonal plus thin, too.
+    where g, g' are ½(u_i κ_j + s u_j κ_i) and ½(u_i - s u_j), κ = Λ(uβ), and T⁻¹ is also diagonal plus thin.
 
     Parameters
     ----------
     basis : Basis
-        Eigenvectors of the node kernel; completed to n of them, as any pair's complement is another one.
+        Eigenvectors of the node kernel. They are completed to n, because each pair has another complement.
     Y : ndarray of shape (n, n)
         Labels.
     sign : {1, -1}
-        Of the relation.
+        Sign s of the relation.
     ranking : bool
-        Rows have free offsets.
+        Whether rows have free offsets.
     """
 
     def __init__(self, basis: Basis, Y: np.ndarray, sign: int, ranking: bool):
@@ -54,7 +54,7 @@ class EdgePairs:
             square *= value
             M += square
         own = R1 + self.sign * M
-        # On the diagonal p = 2x, and both directions are the same one.
+        # On the diagonal p = 2x: both directions are the same.
         np.einsum("ii->i", own)[:] = 2 * R1.diagonal() if self.sign > 0 else 1.0
         out = self._ranking(dense, W, values, own) if self.ranking else self._regression(dense, own)
         if self.sign < 0:
@@ -91,7 +91,7 @@ class EdgePairs:
         qq = (loops[:, None] + loops - 2 * s * pairs.uu) / 4
         a, d = own / 2 - pp, 0.5 - qq
         n_own = np.arange(len(U))
-        # A loop has p = 2x and no second direction.
+        # For a loop p = 2x, and there is no second direction.
         a[n_own, n_own] = (own.diagonal() / 2 - pairs.XX.diagonal()) / 2 if s > 0 else 1.0
         pq[n_own, n_own], d[n_own, n_own] = 0.0, 1.0
         determinant = a * d - pq * pq
@@ -119,7 +119,7 @@ class EdgePairs:
 
 
 class _Products:
-    """Products with J = T⁻¹ for all pairs, with X = u_i κ_j and Xt that of the pair turned round.
+    """Products with J = T⁻¹ for all pairs, with X = u_i κ_j, and Xt for the reversed pair.
 
     XX = XᵀJX, XXt = XᵀJXt, Xi = u_iᵀJX, Xj = u_jᵀJX, uu = u_iᵀJu_j; J = diag(diagonal) + thin diag(weights) thinᵀ.
     """

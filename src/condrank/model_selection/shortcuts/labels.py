@@ -1,4 +1,4 @@
-"""Labels of a complete graph in the coordinates that held-out rows see, with the offsets of the fit to all of them."""
+"""Labels of a complete graph in the coordinates of held-out rows, with the offsets of the fit to all labels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
 
-# A step in units of rounding for each node, and for how many at least. Noise of up to one unit a node was seen, and of
-# up to 500 where a few nodes leave the offsets of ranking ill determined.
+# The noise of scores is taken as NOISE units of rounding per node, for at least FEW nodes. Measured noise was up to one
+# unit per node, and up to 500 units in all if a few nodes hardly determine the offsets of ranking.
 NOISE, FEW = 16, 64
 
 
 def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple[np.ndarray, np.ndarray | None]:
-    """Dense labels to learn, Y - τK, and what to add to scores, τK."""
+    """Dense labels to learn, Y - τK, and the prior τK to add to scores."""
     Y = np.asarray(observed.to_dense()).astype(system.rows.basis.dtype, copy=False)
     if not prior_weight:
         return Y, None
@@ -30,17 +30,17 @@ def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple
 
 
 class Noise:
-    """Rounding noise of scores that are labels less residuals: what of two scores differs by it alone is a tie.
+    """Rounding noise of scores that are labels minus residuals. Scores that differ only by noise are ties.
 
-    Where a model without a row knows nothing of it (a new node's kernel values all but zero, a tie of two objects),
-    the digits that are left of the difference are those of the label: counted as an order they look like a good model.
+    If a model without a row knows nothing about it (kernel values of a new node near zero, or two tied objects), the
+    digits that remain of the difference are those of the label. Taken as an order, they would look like a good model.
 
     Parameters
     ----------
     Y : ndarray of shape (n, m)
-        Labels that the scores are made of.
+        Labels from which the scores are computed.
     square : bool
-        Rows and columns are of the same nodes, and a row's scores have the noise of its column's labels, too.
+        Whether rows and columns are the same nodes. Scores of a row then also have the noise of its column's labels.
     """
 
     def __init__(self, Y: np.ndarray, square: bool):
@@ -50,11 +50,11 @@ class Noise:
         self.steps = (NOISE * max(*Y.shape, FEW) * np.finfo(Y.dtype).eps * largest)[:, None]
 
     def settle(self, scores: np.ndarray, share: float = 1.0) -> np.ndarray:
-        """Scores rounded, in place, to multiples of the noise; ``share`` of it where they are made of less."""
+        """Round scores, in place, to multiples of ``share`` times the noise of the labels."""
 
         def work(block: slice) -> None:
             part, numbers = scores[block], np.finfo(scores.dtype)
-            # Labels that are all zero have no noise to give; the scores of their row have that of their own last digit.
+            # If all labels of a row are zero they have no noise; its scores still have that of their own last digit.
             own = numbers.eps * np.abs(part).max(axis=1, keepdims=True, initial=0)
             steps = np.maximum(np.maximum(share * self.steps[block], own), numbers.tiny)
             part /= steps
@@ -66,26 +66,26 @@ class Noise:
 
 
 class LeftOut(ABC):
-    """Rows, nodes or edges left out: exact scores, and those rounded to their noise, for losses."""
+    """Rows, nodes or edges left out: exact scores, and scores rounded to their noise, for losses."""
 
     noise: Noise
 
     @abstractmethod
     def scores(self, alpha: float) -> np.ndarray:
-        """Scores of what was left out for one λ."""
+        """Scores of the pairs that were left out, for one λ."""
 
     def settled(self, alpha: float) -> np.ndarray:
-        """The same, with those tied that differ by rounding noise alone."""
+        """The same, with ties between scores that differ only by rounding noise."""
         return self.noise.settle(self.scores(alpha), self._share(alpha))
 
     def _share(self, alpha: float) -> float:
-        """How much of the labels' noise the scores have."""
+        """Noise of the scores relative to that of the labels."""
         return 1.0
 
 
 @dataclass
 class Damped:
-    """What a system over rows starts from: coordinates (n, q) of the labels' residuals, and the offsets of the fit."""
+    """Right-hand sides of a system over rows: coordinates (n, q) of residuals of the labels, and offsets of the fit."""
 
     inner: np.ndarray
     outer: np.ndarray
@@ -94,7 +94,7 @@ class Damped:
 
 @dataclass
 class Parts:
-    """Half-sum and half-difference of rows and columns, and the r×r sums of the former."""
+    """Half-sum and half-difference of rows and columns, and the r×r sums of the half-sum."""
 
     within: np.ndarray
     outer: np.ndarray
@@ -102,9 +102,9 @@ class Parts:
 
 
 class SquareLabels:
-    """Y (n, n) over a single domain.
+    """Labels Y (n, n) of a single domain.
 
-    Rows of Y and of Yᵀ in the widened basis are kept; a further λ costs one matrix product, two for singular kernels.
+    Rows of Y and of Yᵀ are kept in the widened basis. A further λ costs one matrix product, two for singular kernels.
     """
 
     def __init__(self, basis: Basis, Y: np.ndarray):
@@ -115,9 +115,9 @@ class SquareLabels:
         self.parts: dict[int, Parts] = {}
 
     def damped(self, systems: RowSystems, sign: int) -> Damped:
-        """Rows of λRY within the relation and outside of it; rows and columns of λRY for the ordinary one.
+        """Rows of λRY within and outside the relation; rows and columns of λRY for the ordinary relation.
 
-        For the ranking loss Y is what is left of it after the offsets of the fit.
+        For the ranking loss, the offsets of the fit are subtracted from Y.
         """
         parts = self._parts(sign)
         rows, cols, inner = parts.within, parts.outer, parts.inner
@@ -129,7 +129,7 @@ class SquareLabels:
         return Damped(first, cols if sign else self._damp(cols, inner.T, systems), o)
 
     def _less(self, o: np.ndarray, sign: int, parts: Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The parts without offsets: rows of o1ᵀ are multiples of 1, rows of 1oᵀ all the same."""
+        """The parts minus offsets: rows of o1ᵀ are multiples of 1, rows of 1oᵀ are all equal."""
         rows, cols = np.empty_like(parts.within), np.empty_like(parts.outer)
         coordinates = self.wide.vector(o)
 
@@ -147,7 +147,7 @@ class SquareLabels:
         return rows, cols, np.subtract(parts.inner, of_inner, out=of_inner)
 
     def within(self, sign: int) -> np.ndarray:
-        """Rows of the labels' part within the relation."""
+        """Rows of the part of the labels within the relation."""
         return self._parts(sign).within
 
     def _parts(self, sign: int) -> Parts:
@@ -159,7 +159,7 @@ class SquareLabels:
         return self.parts[sign]
 
     def _damp(self, rows: np.ndarray, inner: np.ndarray, systems: RowSystems) -> np.ndarray:
-        """Rows of the damped labels: Λ within the span, all that is outside."""
+        """Rows of the damped labels: multiplied by Λ within the span, unchanged outside."""
         damped = self.basis.U @ weigh(self.basis.sigma, self.basis.sigma, systems.alpha, inner)
         if self.basis.full:
             return damped

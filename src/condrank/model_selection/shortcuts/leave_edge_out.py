@@ -1,4 +1,4 @@
-"""Leave one edge out: exact scores of every pair by a model to which that pair was not shown."""
+"""Leaves out one edge at a time: exact scores of every pair by the model without it."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ from condrank.solvers.closed_form import ClosedForm
 
 
 class LeaveEdgeOut(LeftOut):
-    """Score of every pair (i, j) by the model without that edge; of W = ±Wᵀ without (j, i) either.
+    """Scores of every pair (i, j) by the model without that edge, and for W = ±Wᵀ without (j, i) either.
 
-    For the ranking loss, row i's mean is then one over the other objects, and scores are those of the model itself,
-    without its free offset.
+    For the ranking loss, the mean of row i is then over the other objects, and scores do not have the row's free
+    offset.
+
+    A λ costs two matrix products for ordinary regression and four for ordinary ranking. For symmetric and reciprocal
+    relations it costs as many as the numerical rank of λ/D, about twenty to sixty, and twice as many for ranking.
 
     Parameters
     ----------
     system : ClosedForm
         The complete graph in coordinates: relation, loss and eigendecomposition.
     observed : Complete or Factored of shape (n, m)
-        Its labels, conditioning nodes as rows; probabilities less their centre.
+        Its labels, with conditioning nodes as rows; probabilities minus their centre.
     prior_weight : float
         τ of the similarity prior.
-
-    Notes
-    -----
-    Ordinary relation: two matrix products for a λ (regression), four (ranking). Symmetric and reciprocal: as many as
-    the numerical rank of λ/D, some twenty to sixty, twice as many for ranking.
     """
 
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
@@ -49,17 +47,17 @@ class LeaveEdgeOut(LeftOut):
             self.outside = self.Y - (U @ self.inner) @ V.T
 
     def scores(self, alpha: float) -> np.ndarray:
-        """Entry (i, j) by the model that was not shown that edge, (n, m)."""
+        """Entry (i, j) by the model without that edge, (n, m)."""
         out = self.pairs.scores(alpha) if self.relation.sign else self._ordinary(alpha)
         if self.prior is not None:
             out += self.prior
         return out
 
     def _ordinary(self, alpha: float) -> np.ndarray:
-        """F = Y - (λRY)/(λR)_ii, for ranking with R past the offsets and the row's offset taken off."""
+        """F = Y - (λRY)/(λR)_ii. For ranking, R has offsets projected out, and the row's offset is subtracted."""
         basis, objects = self.basis, self.objects
         if self.ranking and len(objects.U) == 1:
-            return np.zeros_like(self.Y)  # a single object has nothing to be compared with
+            return np.zeros_like(self.Y)  # a single object cannot be compared with another
         U, V = basis.U, objects.U
         damping = Damping(basis.sigma, objects.sigma, alpha)
         weighted = damping.dense()
@@ -74,7 +72,7 @@ class LeaveEdgeOut(LeftOut):
                 residual += self.outside
             residual /= t
             return self.Y - residual
-        # In the eigenbasis, k: τ = (λR)_QQ over the rows' sums, W = (λR)_Qj, and offsets o = (λRY)1/τ.
+        # In the eigenbasis: τ = (λR)_QQ over the row sums, W = (λR)_Qj, and offsets o = (λRY)1/τ.
         m, beta = len(V), objects.sums
         tau = damping.before(beta**2)
         tau += objects.one_outside @ objects.one_outside
@@ -90,14 +88,14 @@ class LeaveEdgeOut(LeftOut):
         t -= U2 @ (W * share)
         t -= basis.outside[:, None] / m
         residual /= t
-        # By how much the offset of row i changes with its label at j.
+        # How much the offset of row i changes with its label at j.
         change = U2 @ share
         change += basis.outside[:, None] / m
         return self.Y - residual - (o[:, None] - residual * change)
 
 
 def _between(damping: Damping, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left Λ right: thin where Λ is."""
+    """left Λ right, by thin products if Λ is one."""
     if damping.right is None:
         return (left @ damping.left) @ right
     return (left @ damping.left) @ (damping.right @ right)

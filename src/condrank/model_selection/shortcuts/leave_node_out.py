@@ -1,4 +1,4 @@
-"""Leave one node out, as conditioning node and as object: exact scores of its row without refitting."""
+"""Leaves out one node at a time, as conditioning node and as object: exact scores of its row without refitting."""
 
 from __future__ import annotations
 
@@ -14,29 +14,27 @@ from condrank.solvers.closed_form import ClosedForm
 
 
 class LeaveNodeOut(LeftOut):
-    """Scores of every row i, its loop included, by the model without node i. Single domain.
+    """Scores of every row i, with its loop, by the model without node i. For a single domain.
+
+    Each node has a system over its unknown row and column. All are solved at once by conjugate gradients with the
+    diagonal as preconditioner. A λ costs three products of n×n matrices and some thin ones. Ordinary regression is the
+    sum of symmetric and reciprocal regression.
 
     Parameters
     ----------
     system : ClosedForm
         The complete graph in coordinates: relation, loss and eigendecomposition.
     observed : Complete or Factored of shape (n, n)
-        Its labels, conditioning nodes as rows; probabilities less their centre.
+        Its labels, with conditioning nodes as rows; probabilities minus their centre.
     prior_weight : float
         τ of the similarity prior.
 
     Attributes
     ----------
     n_iter : int
-        Iterations of the last λ: the most that any block of rows needed.
+        Iterations for the last λ: the largest number of any block of rows.
     n_direct : int
-        Rows of the last λ that the iteration left to a direct solution, O(n³) each.
-
-    Notes
-    -----
-    A system over the unknown row and column of each node, all solved at once by conjugate gradients with the diagonal
-    as preconditioner; three products of n×n and some thin ones for a λ. Ordinary regression is the sum of symmetric
-    and reciprocal regression.
+        Number of rows for which the iteration did not converge for the last λ, solved directly in O(n³) each.
     """
 
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
@@ -49,7 +47,7 @@ class LeaveNodeOut(LeftOut):
         self.n_iter = self.n_direct = 0
 
     def scores(self, alpha: float) -> np.ndarray:
-        """Row i by the model that was not shown node i, (n, n)."""
+        """Row i by the model without node i, (n, n)."""
         self.n_iter = self.n_direct = 0
         if self.ranking:
             F = self._ranking(alpha)
@@ -76,7 +74,7 @@ class LeaveNodeOut(LeftOut):
         given = self.labels.damped(systems, sign)
         first, second = systems.row_and_column(given.inner, given.outer)
         self._count(systems)
-        taken_off = systems.taken_off(first, second) - given.offset
+        changes = systems.offset_changes(first, second) - given.offset
         F = np.empty((wide.n, rank), dtype=first.dtype)
 
         def work(block: slice) -> None:
@@ -85,7 +83,7 @@ class LeaveNodeOut(LeftOut):
                 x, y = (x + y) / 2, sign * (x - y) / 2
             part = np.subtract(self.labels.rows[block, :rank], x[:, :rank], out=F[block])
             part -= np.vecdot(wide.U[block], y)[:, None] * self.basis.U[block]
-            part += np.multiply.outer(taken_off[block], self.basis.sums)
+            part += np.multiply.outer(changes[block], self.basis.sums)
 
         in_threads(work, row_blocks(*F.shape, budget=CACHED_ENTRIES))
         return F

@@ -1,4 +1,4 @@
-"""Leave one conditioning node's row out, its node staying as an object: exact scores without refitting."""
+"""Leaves out one row at a time, whose node stays as an object: exact scores without refitting."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from condrank.solvers.closed_form import ClosedForm
 
 
 class LeaveQueryOut(LeftOut):
-    """Scores of every row i by the model to which row i was not shown.
+    """Scores of every row i by the model without row i.
+
+    For the ordinary relation a λ costs two matrix products; the ranking loss needs one more eigendecomposition, once.
+    For symmetric and reciprocal relations each row has a system, solved by iterations with thin products.
 
     Parameters
     ----------
     system : ClosedForm
         The complete graph in coordinates: relation, loss and eigendecomposition.
     observed : Complete or Factored of shape (n, m)
-        Its labels, conditioning nodes as rows; probabilities less their centre.
+        Its labels, with conditioning nodes as rows; probabilities minus their centre.
     prior_weight : float
         τ of the similarity prior.
 
@@ -31,11 +34,6 @@ class LeaveQueryOut(LeftOut):
     ----------
     n_iter, n_direct : int
         As for `LeaveNodeOut`; zero for the ordinary relation, which needs no iteration.
-
-    Notes
-    -----
-    Ordinary relation: two matrix products for a λ; the ranking loss takes one more eigendecomposition, once.
-    Symmetric and reciprocal: a system for each row, iterated with thin products.
     """
 
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
@@ -48,7 +46,7 @@ class LeaveQueryOut(LeftOut):
             self.labels = SquareLabels(self.basis, Y)
             return
         objects = self.basis if system.cols is system.rows else Basis(system.cols)
-        # The ranking loss is regression with the kernel CKC of objects, but for the mean of each row's scores.
+        # The ranking loss is regression with the kernel CKC of the objects, except for the mean of each row's scores.
         if self.ranking:
             self.V, self.g, self.means = centred_basis(objects)
         else:
@@ -61,7 +59,7 @@ class LeaveQueryOut(LeftOut):
         self.shares = [SmoothSums(squares, self.basis.sigma), SmoothSums(squares, self.basis.sigma, self.basis.sigma)]
 
     def scores(self, alpha: float) -> np.ndarray:
-        """Row i by the model that was not shown row i, (n, m)."""
+        """Row i by the model without row i, (n, m)."""
         out = self._coupled(alpha) if self.relation.sign else self._ordinary(alpha)
         if self.prior is not None:
             out += self.prior
@@ -77,7 +75,7 @@ class LeaveQueryOut(LeftOut):
         U, s, g = self.basis.U, self.basis.sigma, self.g
         if not len(g):
             return np.zeros((len(U), len(self.V)), dtype=U.dtype)
-        # For large λ from the fit's side, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ: each form cancels where the
+        # For large λ, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ is used instead: each form cancels where the
         # other does not.
         large = bool(self._share(alpha) < 1)
         F = U @ weigh(s, g, alpha, self.inner, fitted=large)
@@ -110,7 +108,7 @@ class LeaveQueryOut(LeftOut):
         self.n_iter, self.n_direct = systems.n_iter, systems.n_direct
         F = self.labels.rows[:, :rank] - x[:, :rank]
         if self.ranking:
-            F += np.multiply.outer(systems.taken_off(x, x) - given.offset, self.basis.sums)
+            F += np.multiply.outer(systems.offset_changes(x, x) - given.offset, self.basis.sums)
         out = F @ self.basis.U.T
         if self.relation.sign < 0:
             np.fill_diagonal(out, 0)

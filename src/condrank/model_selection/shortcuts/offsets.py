@@ -1,4 +1,4 @@
-"""Offsets of the ranking loss: every row has a free one, and its system is the coupled matrix of the closed form."""
+"""Offsets of the ranking loss: every row has a free offset. Their system is the coupled matrix of the closed form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Offsets:
     """Solves T o = f for rows f (k, q) in coordinates of a basis with σ, β = Uᵀ1 and ‖β‖² = n.
 
     Ordinary: T = diag(τ), τ = Λβ². Symmetric and reciprocal (s = ±1): T = B - ½ s ββᵀ with
-    B = ½ diag(n + τ) + ½ s diag(β) Λ diag(β), Λ being a thin product. O(kqp).
+    B = ½ diag(n + τ) + ½ s diag(β) Λ diag(β), where Λ is a thin product. O(kqp).
     """
 
     def __init__(self, damping: Damping, sums: np.ndarray, n: int, sign: int):

@@ -1,14 +1,15 @@
 """Residuals of the rows (and columns) left out of a single domain, for all nodes at once and one λ.
 
-A matrix of residuals that is zero outside row and column i is u xᵀ + y uᵀ in the eigenbasis, u = U_i. With
+A matrix of residuals that is zero outside row and column i is u xᵀ + y uᵀ in the eigenbasis, with u = U_i. With
 p = x + s y and q = x - s y for a symmetric (s = 1) or reciprocal (s = -1) relation, t = Λu² and κ = Λ(uβ), row i of
-λR(u xᵀ + y uᵀ) has a part within the relation and one outside of it,
+λR(u xᵀ + y uᵀ) has a part within the relation and a part outside,
 
     ½[t p + s u Λ(u p)]     and     ½[q - s (uᵀq) u],
 
-and column i the same two, times s and -s. The ranking loss takes o = T⁻¹ f off, f = λR(u xᵀ + y uᵀ)β being
-½[u Λ(p β) + s p κ] + ½[u (qᵀβ) - s q]; its two parts are ½[β Λ(u o) + s o κ] and ½[(uᵀo) β - s o].
-Products with Λ are thin, so an iteration costs O(n r p) with p of a few dozen.
+and column i has the same two, times s and -s. The ranking loss subtracts o = T⁻¹ f, where f = λR(u xᵀ + y uᵀ)β is
+½[u Λ(p β) + s p κ] + ½[u (qᵀβ) - s q]. It thus subtracts the two parts
+½[β Λ(u o) + s o κ] and ½[(uᵀo) β - s o].
+Products with Λ are thin, so an iteration costs O(n r p), where p is a few dozen.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from condrank.model_selection.shortcuts.offsets import Offsets
 
 
 class RowSystems:
-    """The systems [λR]_SS of one λ, where S is a row or a row and a column.
+    """The systems [λR]_SS of one λ, where S is a row, or a row and a column.
 
     Parameters
     ----------
     wide : WidenedBasis
-        Coordinates that the rows see.
+        Coordinates of the rows.
     sign : {0, 1, -1}
-        Of the relation.
+        Sign s of the relation.
     ranking : bool
-        Rows have free offsets.
+        Whether rows have free offsets.
     alpha : float
         λ.
     """
@@ -44,12 +45,12 @@ class RowSystems:
         self.wide, self.sign, self.alpha = wide, sign, alpha
         self.damping = Damping(wide.sigma, wide.sigma, alpha)
         self.offsets = Offsets(self.damping, wide.sums, wide.n, sign) if ranking else None
-        # Scores are labels less residuals: for large λ a small difference of the two, which needs all digits.
+        # Scores are labels minus residuals: for large λ this is a small difference, which needs all digits.
         self.precision = 512.0 if alpha < wide.sigma.max() ** 2 else 32.0
         self.n_iter = self.n_direct = 0
 
     def within(self, c: np.ndarray) -> np.ndarray:
-        """p for row and column left out, regression: ½[t p + s u Λ(u p)] = c."""
+        """p for a row and a column left out of regression: ½[t p + s u Λ(u p)] = c."""
 
         def system(u: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
             t = self.damping(u * u)
@@ -58,9 +59,9 @@ class RowSystems:
         return self._solve(system, c)
 
     def row(self, c: np.ndarray) -> np.ndarray:
-        """x for a row left out of a symmetric or reciprocal relation (y = 0, so that p = q = x).
+        """x for a row left out of a symmetric or reciprocal relation (y = 0, so p = q = x).
 
-        Twice the system: (1 + t)x + s u[Λ(u x) - uᵀx], for ranking less ½[β(Λ(u o) + uᵀo) + s (κ - 1)o] with
+        Twice the system is (1 + t)x + s u[Λ(u x) - uᵀx], for ranking minus ½[β(Λ(u o) + uᵀo) + s (κ - 1)o] with
         T o = u[Λ(x β) + xᵀβ] + s (κ - 1)x.
         """
 
@@ -98,7 +99,7 @@ class RowSystems:
         return self._solve(system, 2 * c, self.wide.sums)
 
     def row_and_column(self, c: np.ndarray, c_other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The two unknowns of the ranking loss: p and q, or x and y of the ordinary relation."""
+        """The two unknowns of the ranking loss: p and q, or x and y for the ordinary relation."""
         width = c.shape[1]
         apply = self._both if self.sign else self._ordinary
 
@@ -107,13 +108,13 @@ class RowSystems:
             diagonal = np.hstack([t / 2, np.full_like(t, 0.5)] if self.sign else [t, t])
             return lambda both: apply(u, t, kappa, both), diagonal
 
-        # Row i has a free offset: p = q = β, or x = β, is no residual.
+        # Row i has a free offset, so p = q = β, or x = β, changes nothing.
         free = np.append(self.wide.sums, self.wide.sums * abs(self.sign))
         both = self._solve(system, np.hstack([c, c_other]), free)
         return both[:, :width], both[:, width:]
 
-    def taken_off(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """By how much row i's own offset changes, (n,)."""
+    def offset_changes(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """How much the own offset of each row changes, (n,)."""
         assert self.offsets is not None
         out = np.empty(self.wide.n, dtype=first.dtype)
 
@@ -137,7 +138,7 @@ class RowSystems:
         return out
 
     def _both(self, u: np.ndarray, t: np.ndarray, kappa: np.ndarray, both: np.ndarray) -> np.ndarray:
-        """The parts within the relation and outside of it, side by side, from p and q side by side."""
+        """The parts within and outside the relation, side by side, from p and q side by side."""
         s, sums, out, width = self.sign, self.wide.sums, np.empty_like(both), u.shape[1]
         p, q, inner, outer = both[:, :width], both[:, width:], out[:, :width], out[:, width:]
         o, work = self._offset(u, kappa, p, q), np.multiply(u, p)
@@ -197,7 +198,7 @@ class RowSystems:
         return self.offsets(f)
 
     def _solve(self, system: Callable[..., tuple], c: np.ndarray, free: np.ndarray | None = None) -> np.ndarray:
-        """All rows, in blocks. ``free`` is the direction of a row's own offset, which the ranking loss does not see."""
+        """Solve for all rows, in blocks. ``free`` is the direction of a row's offset, which ranking ignores."""
         out = np.empty_like(c)
         null = None if self.offsets is None or free is None else free / np.linalg.norm(free)
         counts: list[tuple[int, int]] = []

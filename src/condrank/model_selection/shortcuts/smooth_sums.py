@@ -1,4 +1,4 @@
-"""Sums Σ_k A_ik/(1 + s_k y) for many y and every λ: smooth in log y, so a few tabulated points serve all of them."""
+"""Sums Σ_k A_ik/(1 + s_k y) for many y and every λ. They are smooth in log y, so a table of a few points gives all."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-# Width of a bin of log y, and Chebyshev points in it. Sums are analytic in log y in the strip |Im| < π, so each point
-# adds some 1.1 digits.
+# Width of a bin of log y, and number of Chebyshev points in it. Sums are analytic in log y in the strip |Im| < π, so
+# each point adds about 1.1 digits.
 WIDTH, POINTS = 1.0, 17
 
 
 class SmoothSums:
     """F_i(y) = Σ_k A_ik w_k/(1 + s_k y), from tables of F at Chebyshev points of bins of log y, made when first needed.
 
-    With positive A each sum keeps its relative precision: F varies by no more than a factor e within a bin.
+    With positive A each sum keeps its relative precision, because F varies by at most a factor e within a bin.
 
     Parameters
     ----------
     A : ndarray of shape (n, r)
-        Not negative; not copied.
+        Factors, not negative. They are not copied.
     s : ndarray of shape (r,)
-        Not negative.
+        Eigenvalues, not negative.
     weights : ndarray of shape (r,), optional
-        w; by default ones.
+        Weights w; by default ones.
     """
 
     def __init__(self, A: np.ndarray, s: np.ndarray, weights: np.ndarray | None = None):
@@ -35,7 +35,7 @@ class SmoothSums:
         self.signs[[0, -1]] /= 2
 
     def at(self, y: np.ndarray) -> Callable[[slice], np.ndarray]:
-        """A function that gives F at y (m,), positive and ascending, for a block of rows: (n_rows, m). O(m) a row."""
+        """A function that gives F at y for a block of rows, (n_rows, m), in O(m) per row. y (m,) ascends, positive."""
         place = np.log(y.astype(np.float64)) / WIDTH
         bins = np.floor(place).astype(int)
         self._tabulate(np.setdiff1d(bins, list(self.tables)))

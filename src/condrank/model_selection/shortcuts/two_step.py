@@ -1,4 +1,4 @@
-"""Shortcuts of two-step ridge regression: rows, columns or both left out of F = H Y H'."""
+"""Two-step ridge regression with rows, columns or both left out of F = H Y H', without refitting."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ from condrank.observations import Complete, Factored
 
 
 class TwoStepShortcuts:
-    """Scores of `condrank.baselines.TwoStepRidge` for pairs that it was not shown.
+    """Scores of `condrank.baselines.TwoStepRidge` for pairs that were left out. Four matrix products for each λ and μ.
 
-    H = K(K + λ)⁻¹ over the conditioning nodes, H' = G(G + μ)⁻¹ over the objects, h and h' their diagonals. Without row
-    i the first regression predicts ((H - diag h)Y)_i/(1 - h_i), written as Y - ((I - H)Y)/(1 - h), which does not
-    cancel for small λ; the second likewise.
+    H = K(K + λ)⁻¹ is over the conditioning nodes and H' = G(G + μ)⁻¹ over the objects; h and h' are their diagonals.
+    Without row i the first regression predicts ((H - diag h)Y)_i/(1 - h_i). It is computed as
+    Y - ((I - H)Y)/(1 - h), which does not cancel for small λ. The second regression is computed in the same way.
 
     Parameters
     ----------
     rows, cols : Coordinates
-        Of the conditioning nodes and of the objects.
+        Coordinates of the conditioning nodes and of the objects.
     observed : Complete or Factored of shape (n, m)
         Labels.
-
-    Notes
-    -----
-    Four matrix products for a pair of λ and μ.
     """
 
     def __init__(self, rows: Coordinates, cols: Coordinates, observed: Complete | Factored):
@@ -46,10 +42,10 @@ class TwoStepShortcuts:
         return _left_out(self.cols, alpha_objects, _left_out(self.rows, alpha, self.Y).T).T
 
     def leave_edge_out(self, alpha: float, alpha_objects: float) -> np.ndarray:
-        """Entry (i, j) with its own label replaced by the score itself: (F - hh'Y)/(1 - hh').
+        """Entry (i, j) with its label replaced by the score itself: (F - hh'Y)/(1 - hh').
 
-        Two steps need a complete relation, so an edge cannot be taken out; this score is the one that, put in the place
-        of its label, is predicted again.
+        Two steps need a complete relation, so an edge cannot simply be left out. If its label is replaced by this
+        score, the model predicts this score.
         """
         F = _smoothed(self.cols, alpha_objects, _smoothed(self.rows, alpha, self.Y).T).T
         t, t_objects = _kept_residual(self.rows, alpha), _kept_residual(self.cols, alpha_objects)
