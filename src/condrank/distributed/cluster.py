@@ -21,9 +21,9 @@ from joblib import parallel_config
 
 from condrank.base.measured import JOINED_RESULTS_PER_TASK
 
-# A fit waits so long for a worker of a cluster that has none.
+# How long a fit waits for a worker if the cluster has none.
 WORKERS_TIMEOUT = "60s"
-# Seconds between two looks at a cluster that has not finished, and seconds that the scheduler has for an answer.
+# Seconds between two checks of a cluster that has not finished, and seconds that the scheduler has to answer.
 LOOK_EVERY, ANSWER_WITHIN = 0.5, 5.0
 LOST = (
     "the scheduler no longer has the tasks of this fit: it was restarted, or the client was closed or disconnected; "
@@ -32,12 +32,12 @@ LOST = (
 
 
 def shared(data: Any) -> Delayed:
-    """Data of the client as a task of its own, so that many tasks can use it and it is sent once."""
+    """Data of the client as a separate task. Many tasks can use it, and it is sent once."""
     return delayed(data, traverse=False)
 
 
 def joined(tasks: Sequence[Delayed], join: Callable[[Sequence[Any]], Any] = sum) -> Delayed:
-    """One task that has the results of all joined, a few at a time, so that no worker has to hold them all."""
+    """One task that joins the results of all, a few at a time, so that no worker has to hold all of them."""
     while len(tasks) > 1:
         starts = range(0, len(tasks), JOINED_RESULTS_PER_TASK)
         tasks = [delayed(join)(list(tasks[at : at + JOINED_RESULTS_PER_TASK])) for at in starts]
@@ -45,7 +45,7 @@ def joined(tasks: Sequence[Delayed], join: Callable[[Sequence[Any]], Any] = sum)
 
 
 def total(tasks: Sequence[Delayed], join: Callable[[Sequence[Any]], Any] = sum) -> Any:
-    """The results of all tasks joined on the cluster; only the last result comes to the client."""
+    """The joined results of all tasks. They are joined on the cluster; only the final result comes to the client."""
     return compute([joined(tasks, join)])[0]
 
 
@@ -71,12 +71,12 @@ def compute(tasks: Sequence[Any]) -> list[Any]:
 
 
 def persist(tasks: Sequence[Delayed]) -> list[Delayed]:
-    """Run tasks and keep their results where they were made; the tasks that stand for them are given back."""
+    """Run tasks and keep their results where they were made. Returns tasks that refer to these results."""
     return list(base.persist(*tasks))
 
 
 def current_client() -> Any:
-    """The client of the cluster that Dask uses now; None if Dask runs tasks in threads or processes of its own."""
+    """The client of the cluster that Dask uses now; None if Dask runs tasks in its own threads or processes."""
     try:
         from distributed import Client
     except ImportError:
@@ -86,7 +86,7 @@ def current_client() -> Any:
 
 
 def worker_threads() -> list[str]:
-    """Address of the worker of each thread of the cluster; one empty name for each thread of this machine without one.
+    """For each thread of the cluster the address of its worker; without a cluster, "" for each thread of this machine.
 
     Waits for the first worker of a cluster that has none yet, and raises as `compute` does.
     """
@@ -101,7 +101,7 @@ def worker_threads() -> list[str]:
 
 
 def alive(places: Sequence[str]) -> list[str]:
-    """The given addresses of workers, with an empty name for each worker that is gone; one call to the scheduler."""
+    """The given addresses of workers, with "" for each worker that is gone. One call to the scheduler."""
     client = current_client()
     threads = {} if client is None else _threads(client)
     return [place if place in threads else "" for place in places]
@@ -111,8 +111,8 @@ def alive(places: Sequence[str]) -> list[str]:
 def preferably_at(worker: str) -> Iterator[None]:
     """Tasks made here run at a worker as long as there is one with that address, otherwise anywhere.
 
-    Left to itself the scheduler puts most partitions where the first of their data was, and the others wait for one
-    worker in every iteration.
+    Without this, the scheduler puts most partitions where the first of their data was. In every iteration all other
+    workers then wait for one.
     """
     with base.annotate(workers=[worker], allow_other_workers=True) if worker else nullcontext():
         yield
@@ -120,7 +120,7 @@ def preferably_at(worker: str) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Loops that would start threads of their own run in the one that a worker gives to a task."""
+    """Loops that would start their own threads run in the one thread that a worker gives to a task."""
     with parallel_config(backend="sequential"):
         yield
 

@@ -36,18 +36,20 @@ class DistributedEdges:
         Nodes where edges start and end: their number and their ids, without data.
     dtype : dtype
         Floating type for labels that are not floating.
-    turned : bool
+    is_reversed : bool
         Whether rows are the targets.
     """
 
     is_complete = False
 
-    def __init__(self, parts: list[tuple[Any, ...]], ends: tuple[Nodes, Nodes], dtype: np.dtype, turned: bool = False):
-        self.parts, self.ends, self.dtype, self.turned = parts, ends, dtype, turned
+    def __init__(
+        self, parts: list[tuple[Any, ...]], ends: tuple[Nodes, Nodes], dtype: np.dtype, is_reversed: bool = False
+    ):
+        self.parts, self.ends, self.dtype, self.is_reversed = parts, ends, dtype, is_reversed
         n, m = len(ends[0]), len(ends[1])
-        self.shape = (m, n) if turned else (n, m)
+        self.shape = (m, n) if is_reversed else (n, m)
         given = shared(ends)
-        self._checked = [delayed(_checked)(part, given, number, turned) for number, part in enumerate(parts)]
+        self._checked = [delayed(_checked)(part, given, number, is_reversed) for number, part in enumerate(parts)]
 
     @classmethod
     def of(
@@ -173,7 +175,7 @@ class DistributedEdges:
 
     @cached_property
     def _other_way(self) -> DistributedEdges:
-        other = DistributedEdges(self.parts, self.ends, self.dtype, not self.turned)
+        other = DistributedEdges(self.parts, self.ends, self.dtype, not self.is_reversed)
         other.counted = [(n_edges, ending, starting) for n_edges, starting, ending in self.counted]
         other._other_way = self
         return other
@@ -223,10 +225,10 @@ def _aligned(columns: dict[str, Any]) -> list[Any]:
     return [arrays.get(name) for name in columns]
 
 
-def _checked(part: tuple[Any, ...], ends: tuple[Nodes, Nodes], number: int, turned: bool) -> Columns:
+def _checked(part: tuple[Any, ...], ends: tuple[Nodes, Nodes], number: int, is_reversed: bool) -> Columns:
     """Checked columns of a part, with both ends as positions of nodes. An error names the part."""
     try:
         source, target, value, weight = check_edges(*ends, *part)
     except ValueError as error:
         raise ValueError(f"part {number} of the edges: {error}") from None
-    return (target, source, value, weight) if turned else (source, target, value, weight)
+    return (target, source, value, weight) if is_reversed else (source, target, value, weight)

@@ -138,8 +138,8 @@ def compared(
     one: tuple[np.ndarray, np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray, np.ndarray], n: int
 ) -> Agreement:
     """How the labels of edges from one run of nodes to another agree with those of the reversed edges."""
-    key, turned = one[0] * n + one[1], other[1] * n + other[0]
-    _, here, there = np.intersect1d(key, turned, assume_unique=True, return_indices=True)
+    key, reverse = one[0] * n + one[1], other[1] * n + other[0]
+    _, here, there = np.intersect1d(key, reverse, assume_unique=True, return_indices=True)
     return Agreement.of(one[2][here], other[2][there], one[0][here] == one[1][here])
 
 

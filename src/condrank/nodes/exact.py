@@ -115,7 +115,7 @@ class ExactKernel(NodeSimilarity):
         return self.basis
 
     def constant(self) -> np.ndarray:
-        """Coordinates of the constant: those of a node whose kernel values are only the 1 that is added to all."""
+        """Coordinates of the constant alone: kernel values are then only the 1 that is added to all."""
         return self.basis.sum(axis=0)
 
     def transform(self, nodes: Nodes) -> np.ndarray:

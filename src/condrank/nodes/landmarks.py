@@ -41,8 +41,8 @@ def choose_nodes(name: str, kernel: NodeKernel, nodes: Nodes, m: int, rng: np.ra
     chosen = pivots(NodeSimilarity(kernel, some), m, rng)
     if len(chosen) == 0:
         raise ValueError(
-            f"landmarks='pivoted' finds no landmarks: the {kernel.label} kernel is zero between all {len(seen)} nodes "
-            "looked at"
+            f"landmarks='pivoted' finds no landmarks: the {kernel.label} kernel is zero between all of the "
+            f"{len(seen)} sampled nodes"
         )
     return np.sort(seen[chosen])
 

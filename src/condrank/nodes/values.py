@@ -63,7 +63,7 @@ class KernelValues(NodeSimilarity):
         return np.eye(self.n_nodes, dtype=self.K.dtype)
 
     def constant(self) -> np.ndarray:
-        """Kernel values of a node whose kernel values are only the 1 that is added to all."""
+        """Kernel values of the constant alone: the 1 that is added to all kernel values."""
         return np.ones(self.n_nodes, dtype=self.K.dtype)
 
     def transform(self, nodes: Nodes) -> np.ndarray:

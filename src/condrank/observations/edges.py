@@ -178,12 +178,12 @@ class Edges:
         """Largest |(y_ij - offset) - sign (y_ji - offset)| over two-way pairs. O(n_pairs log n_pairs)."""
         m = self.shape[1]
         key = self.sources * m + self.indices
-        turned = self.indices * m + self.sources
-        place = np.searchsorted(key, turned)
+        reverse = self.indices * m + self.sources
+        place = np.searchsorted(key, reverse)
         both = place < len(key)
-        both[both] = key[place[both]] == turned[both]
+        both[both] = key[place[both]] == reverse[both]
         if not loops:
-            both &= key != turned
+            both &= key != reverse
         difference = (self.values[both] - offset) - sign * (self.values[place[both]] - offset)
         return float(np.abs(difference).max(initial=0.0))
 
@@ -191,8 +191,8 @@ class Edges:
     def two_way(self) -> bool:
         """Whether some pair of different nodes is observed in both directions."""
         key = self.sources * self.shape[1] + self.indices
-        turned = self.indices * self.shape[1] + self.sources
-        return bool(np.isin(turned[self.sources != self.indices], key, assume_unique=True).any())
+        reverse = self.indices * self.shape[1] + self.sources
+        return bool(np.isin(reverse[self.sources != self.indices], key, assume_unique=True).any())
 
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest label."""
