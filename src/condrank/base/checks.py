@@ -61,6 +61,25 @@ def check_count(name: str, value: Any, at_least: int = 1) -> int:
     return int(value)
 
 
+def check_scores(scores: np.ndarray, *factors: np.ndarray) -> np.ndarray:
+    """The scores; raise if one is not finite. One pass without a copy.
+
+    ``factors`` A (n, r) and B (m, r) of scores ABᵀ bound them: usually that is enough, in O((n + m) r).
+    """
+    if factors:
+        bound = float(factors[0].shape[1])
+        for factor in factors:
+            bound *= max(float(factor.max(initial=0.0)), -float(factor.min(initial=0.0)))
+        if bound < float(np.finfo(scores.dtype).max) / 4:
+            return scores
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(scores.sum()) or np.isfinite(scores).all():
+            return scores
+    raise ValueError(
+        f"scores overflow in {scores.dtype}: the queries or objects must be nearer to the training nodes in scale"
+    )
+
+
 def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:
     """The ids as an array; raise unless there is one for each node and all are different."""
     ids = np.asarray(ids)

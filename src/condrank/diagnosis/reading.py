@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+#: Energies are sums of squares: the largest label and its inverse must not exceed this.
+LARGEST = 1e140
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -36,7 +39,14 @@ class Labels:
 
 def read_labels(graph: Any | ArrayLike, max_nodes: int, rng: np.random.Generator) -> Labels:
     """Take the labels of a RelationGraph (anything with ``to_dense``) or of an array. O(max_nodes²)."""
-    return _from_graph(graph, max_nodes, rng) if hasattr(graph, "to_dense") else _from_array(graph, max_nodes, rng)
+    labels = _from_graph(graph, max_nodes, rng) if hasattr(graph, "to_dense") else _from_array(graph, max_nodes, rng)
+    largest = float(np.nanmax(np.abs(labels.Y), initial=0.0))
+    if largest and not 1 / LARGEST <= largest <= LARGEST:
+        raise ValueError(
+            f"graph must have labels whose squares are representable, the largest within {1 / LARGEST:g}..{LARGEST:g}; "
+            f"got {largest:.3g}: multiply the labels by a constant, which changes no ranking"
+        )
+    return labels
 
 
 def _from_graph(graph: Any, max_nodes: int, rng: np.random.Generator) -> Labels:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
-from condrank.base.checks import check_number
+from condrank.base.checks import check_number, check_scores
 from condrank.base.dask import is_dask
 from condrank.models.placed import PlacedEdges, PlacedPairs, similarity_at
 from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
@@ -60,12 +60,14 @@ class Model:
         for block in row_blocks(n_queries, len(Z_objects)):
             part = queries if block.stop - block.start == n_queries else queries.block(block)
             Z = self.rows.transform(part) if known is None else known[block]
-            scores = Z @ right if right is not None else (Z @ W) @ Z_objects.T
+            left = Z @ W if right is None else Z
+            scores = left @ (Z_objects.T if right is None else right)
             if self.prior_weight:
                 scores += self.prior_weight * self.cols.similarity(part, objects)
             if self.offset and not self.logistic:
                 scores += self.offset
-            yield block, scores
+            factors = () if self.prior_weight else (left, Z_objects if right is None else right.T)
+            yield block, check_scores(scores, *factors)
 
     def placed(self, queries: Nodes, objects: Nodes) -> PlacedPairs:
         """The pairs with their coordinates, which many models of these coordinates can then score."""

@@ -37,7 +37,7 @@ class KernelSample:
         m = min(self.n, max(SAMPLED_NODES_LEAST, min(SAMPLED_NODES_MOST, int(SAMPLED_NODES_SHARE * self.n))))
         if m < self.n:
             nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(self.n)[:m]))
-        K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
+        K = finite_kernel(kernel, nodes)
         self.eigenvalues = np.linalg.eigvalsh(K)[::-1].clip(0)
         self._of_half = np.linalg.eigvalsh(K[::2, ::2])[::-1].clip(0)
         self._mean_diagonal = float(np.trace(K)) / m
@@ -75,6 +75,15 @@ class KernelSample:
         return float(self.eigenvalues[0]) * n / len(self.eigenvalues)
 
 
+def finite_kernel(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
+    """The kernel matrix in double precision; a ValueError if it, or the sum of its eigenvalues, overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
+        if not (np.isfinite(K).all() and np.isfinite(len(K) * np.trace(K))):
+            raise ValueError("the kernel values of the nodes overflow; scale the features (or the kernel) down")
+    return K
+
+
 def components_for_share(sigma: np.ndarray, share: float) -> int:
     """How many of the descending eigenvalues are needed to sum to a share of all, up to rounding."""
     total = np.cumsum(sigma)
@@ -90,7 +99,7 @@ def count_components(kernel: NodeKernel, nodes: Nodes, share: float, alpha: floa
     """`suggest_components` for checked arguments."""
     n, m = len(nodes), min(len(nodes), sample)
     some = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m])) if m < n else nodes
-    K = NodeSimilarity(kernel, some).similarity(None, None).astype(np.float64)
+    K = finite_kernel(kernel, some)
     sigma = np.linalg.eigvalsh(K)[::-1].clip(0) * (n / m)
     if sigma[0] <= 0:
         raise ValueError(f"the {kernel.label} kernel of the nodes has no positive eigenvalue")

@@ -60,10 +60,11 @@ def fit_both(
     kernel, clip, approximation = settings.kernel, settings.clip, settings.approximation
     if settings.alpha:
         check_alpha(settings.alpha, queries.dtype)  # before the work
-    rows = fit_coordinates(kernel, queries, clip, weights[0], approximation, factors[0])
-    cols = rows
-    if objects is not queries:
-        cols = fit_coordinates(kernel, objects, clip, weights[1], approximation, factors[1])
+    with np.errstate(over="ignore"):  # what overflows is refused here or below
+        rows = fit_coordinates(kernel, queries, clip, weights[0], approximation, factors[0])
+        cols = rows
+        if objects is not queries:
+            cols = fit_coordinates(kernel, objects, clip, weights[1], approximation, factors[1])
     check_product(float(rows.sigma[-1]), float(cols.sigma[-1]), rows.sigma.dtype)
     return rows, cols
 
@@ -77,7 +78,7 @@ def check_product(one: float, other: float, dtype: np.dtype, squared: bool = Fal
         raise ValueError(
             f"{'the square of ' * squared}the product of the largest eigenvalues of the kernels, {one:.3g} and "
             f"{other:.3g}, overflows in {dtype}; "
-            f"divide the kernel by at least {2 * excess:.1g} (the features of a linear kernel by {2 * excess**0.5:.1g})"
+            f"divide the kernel by at least {2 * excess:.3g} (the features of a linear kernel by {2 * excess**0.5:.3g})"
         )
 
 

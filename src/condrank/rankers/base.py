@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
-from condrank.base.checks import check_choice, check_count
+from condrank.base.checks import check_choice, check_count, check_scores
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import edge_scores, pooled_rank_loss
 from condrank.graph import RelationGraph
@@ -18,7 +18,7 @@ from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
 from condrank.observations import Edges
 from condrank.rankers.checks import as_graph, refuse_raw
-from condrank.rankers.ranking import Ranking, rank_objects
+from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
 
 if TYPE_CHECKING:
     from condrank.index import ObjectIndex
@@ -59,7 +59,7 @@ class Ranker(BaseEstimator):
         if n_queries == 0 or n_objects == 0:
             return np.empty((n_queries, n_objects))
         out = None
-        for block, scores in fitted.model.blocks(first, second):
+        for block, scores in finite_blocks(fitted.model, first, second):
             if len(scores) == n_queries:
                 return scores
             if out is None:
@@ -173,7 +173,7 @@ def score_pairs(ranker: Ranker, first: Nodes, second: Nodes) -> np.ndarray:
         one, other = first.block(block), second.block(block)
         n = len(one)
         aligned = Edges(np.arange(n), np.arange(n), np.zeros(n), None, (n, n))
-        parts.append(edge_scores(scorer, Conditioned(one, other, aligned)))
+        parts.append(check_scores(edge_scores(scorer, Conditioned(one, other, aligned))))
     return np.concatenate(parts)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.checks import check_scores
+from condrank.models.model import Model
 from condrank.nodes import Nodes
 
 
@@ -76,7 +78,7 @@ class Ranking:
 def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top: int, names: Nodes) -> Ranking:
     """The ``top`` best objects for each conditioning node. Scores are computed in blocks; ``names`` has the ids."""
     indices, scores = [], []
-    for _, block in scorer.blocks(queries, objects):
+    for _, block in finite_blocks(scorer, queries, objects):
         best = top_indices(block, top)
         indices.append(best)
         scores.append(np.take_along_axis(block, best, axis=1))
@@ -85,6 +87,12 @@ def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top:
     found = np.concatenate(indices)
     ids = None if names.ids is None else names.ids[found]
     return Ranking(found, np.concatenate(scores), ids, None if queries is None else queries.ids)
+
+
+def finite_blocks(scorer: Any, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+    """The blocks of a scorer; a ValueError if a score is not finite. A `Model` checks its own, at less cost."""
+    for block, scores in scorer.blocks(queries, objects):
+        yield block, scores if isinstance(scorer, Model) else check_scores(scores)
 
 
 def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
