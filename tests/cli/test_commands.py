@@ -90,7 +90,7 @@ def test_picture_that_cannot_be_written_fails_in_one_line(tmp_path, ready):
     assert run.stderr.count("\n") == 1
 
 
-def test_demo_tells_its_story_and_writes_the_picture(tmp_path, ready, result):
+def test_demo_prints_its_stories_and_writes_the_picture(tmp_path, ready, result):
     run = runner.invoke(cli.app, ["demo", "--output", str(tmp_path / "new")])
     assert run.exit_code == 0, run.output
     assert (tmp_path / "new" / cli.demo.PICTURE).read_bytes().startswith(b"\x89PNG")
@@ -143,7 +143,7 @@ def test_rankings_are_of_unseen_nodes_best_first(result):
 
 
 def test_alpha_is_chosen_without_the_test_nodes():
-    # The same choice whatever the test graph holds: it is never asked.
+    # The choice does not depend on the test graph, which is never used.
     train, _ = stories.make_digits_task(90, 1, random_state=0)
     ranker = stories.ConditionalRankerCV(
         stories.DIGITS_ALPHAS, stories.digits_split(train), relation="symmetric", **stories.DIGITS_KERNEL

@@ -219,7 +219,7 @@ def try_calls(seeds):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_bad_input_is_told_in_a_line(tables):
+def test_bad_input_is_reported_in_one_line(tables):
     codes = try_calls(range(200))
     assert min(codes[code] for code in (0, 1, 2)) > 5  # all three kinds were met
 

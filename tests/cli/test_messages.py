@@ -100,7 +100,7 @@ def test_warnings_name_options():
 # Evaluation
 
 
-def test_a_model_judged_on_its_own_nodes_is_told():
+def test_a_model_judged_on_its_own_nodes_is_reported():
     run("fit", *FILES, *QUICK, "-o", "model/")
     done = run("evaluate", "model", *FILES)
     assert "all of these nodes were in training" in done.stderr
@@ -130,7 +130,7 @@ def test_new_objects_of_known_nodes_are_no_training_nodes():
         assert run("evaluate", "two", *new).stderr == ""
 
 
-def test_a_measure_that_is_not_defined_is_told():
+def test_a_measure_that_is_not_defined_is_reported():
     given = ["--nodes", "players.csv", "--edges", "alike.csv", *QUICK, "--relation", "symmetric", "--loss", "ranking"]
     done = run("evaluate", *given, "--setting", 2, "--folds", 3, "--scoring", "auc", "--scoring", "rank_loss")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))

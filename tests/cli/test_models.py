@@ -1,4 +1,4 @@
-"""Commands that fit, rank, judge, plan and diagnose tables: their answers, their talk, and what they refuse."""
+"""Commands that fit, rank, judge, plan and diagnose tables: their answers, their messages, and what they refuse."""
 
 import csv
 import io
@@ -111,7 +111,7 @@ def test_too_few_edges_to_hold_out_leave_alpha_alone(tmp_path):
     assert "nothing to choose it by" in done.stderr
 
 
-def test_alpha_at_an_end_of_those_tried_is_told(tmp_path, monkeypatch):
+def test_alpha_at_an_end_of_those_tried_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr("condrank.model_selection.search.ALPHAS", (1e4, 1e5))
     done = run("fit", *FILES, "--kernel", "linear", "-o", tmp_path / "m")
     assert "of those tried" in done.stderr
@@ -266,7 +266,7 @@ def test_diagnose_takes_disjoint_ends_for_two_kinds(tmp_path):
     assert "two kinds" in done.stderr
 
 
-def test_plan_tells_the_librarys_plan():
+def test_plan_shows_the_plan_of_the_library():
     found = json.loads(run("plan", *FILES, *QUICK, "--json").stdout)
     ranker = TableRanker(ConditionalRanker("reciprocal", "logistic", kernel="linear", constant=True))
     want = ranker.plan("players.csv", "games.csv")

@@ -43,7 +43,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the data; the same seed gives the same numbers.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON instead of text.")] = False,
 ) -> None:
-    """Learn two relations in some seconds: who beats whom, and which images are alike.
+    """Learn two relations in a few seconds: who beats whom, and which images are alike.
 
     Both are judged on nodes that were not in training. Writes one picture.
     """
@@ -66,7 +66,7 @@ def demo(
 
 
 def _compute(seed: int) -> DemoResult:
-    """Run the demo with a progress bar on stderr, where that is a terminal."""
+    """Run the demo with a progress bar on stderr if that is a terminal."""
     with progress_bar() as progress:
         bar = progress.add_task("loading", total=None)
         from condrank.demo import count_steps, run_demo
@@ -166,13 +166,13 @@ def _print_unseen(found: UnseenClasses, console: Console) -> None:
     console.print(table)
     gaps = [prior - kernel for prior, kernel in zip(found.prior, found.similarity, strict=True)]
     if n > 1:
-        # A mean over a few choices means little without its error: on most seeds the difference is smaller.
+        # A mean over a few choices says little without its error: for most seeds the difference is smaller.
         error = stdev(gaps) / n**0.5
         console.print(f"  With prior minus kernel alone: {mean(gaps):+.3f} ± {error:.3f} (standard error).")
 
 
 def _print_diagnosis(task: Task, console: Console) -> None:
-    """One or two lines about what the labels alone say."""
+    """What the labels alone say, in one or two lines."""
     found, hodge = task.diagnosis, task.diagnosis.hodge
     console.print("\n[bold]The labels alone say[/bold] [dim](condrank.diagnose)[/dim]")
     from condrank.objective.relations import RELATIONS
@@ -183,7 +183,7 @@ def _print_diagnosis(task: Task, console: Console) -> None:
         noise = 1 - hodge.noise_floor
         says.append(
             f"One strength per player explains {hodge.gradient_share:.0%} of the outcomes; "
-            f"of pure noise it would be {noise:.0%}."
+            f"for pure noise it would be {noise:.0%}."
         )
         if hodge.gradient_share - noise < 3 * (hodge.noise_sd or 0.0):
             says.append("So there is no clear global order. The fit shows whether that means cycles or noise.")

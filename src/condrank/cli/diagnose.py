@@ -1,4 +1,4 @@
-"""``condrank diagnose``: what the labels alone say of a relation."""
+"""``condrank diagnose``: what the labels alone say about a relation."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ EPILOG = (
 
 def diagnose(
     tables: Tables,
-    max_nodes: Annotated[int, typer.Option(min=1, help="Nodes to measure at most; of more a sample is drawn.")] = 1000,
-    as_json: Annotated[bool, typer.Option("--json", help="All that was measured, as JSON.")] = False,
+    max_nodes: Annotated[
+        int, typer.Option(min=1, help="Most nodes to measure; if there are more, a sample is measured.")
+    ] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="Write all measurements as JSON.")] = False,
 ) -> None:
-    """Measure a relation by its labels, and recommend relation and loss. Nodes may be left out: edges name them."""
+    """Measure the labels of a relation, and recommend relation and loss. A table of edges is enough."""
     with steps(2) as step:
         step("reading the tables")
         edges_alone = tables.nodes is None and tables.kernel_matrix is None and tables.edges is not None
@@ -42,7 +44,7 @@ def diagnose(
 
 
 def _read_edges_alone(tables: Tables) -> RelationGraph:
-    """A graph of the nodes that the edges name: of two kinds where no node is both a start and an end."""
+    """A graph of the nodes that the edges name: of two kinds if edges start and end at different nodes."""
     from condrank.frames.edges import find_columns
     from condrank.tables import read_graph, read_table
 
@@ -57,11 +59,11 @@ def _read_edges_alone(tables: Tables) -> RelationGraph:
     sources, targets = (dict.fromkeys(columns.values[name].tolist()) for name in (used.source, used.target))
     two_kinds = not used.is_game and sources.keys().isdisjoint(targets)
     if two_kinds:
-        say(f"no node is both in {used.source} and in {used.target}: taken for two kinds of nodes")
+        say(f"no node is both in {used.source} and in {used.target}: they are taken as two kinds of nodes")
         return read_graph(_named(sources), columns, objects=_named(targets), **options)
     return read_graph(_named(sources | targets), columns, **options)
 
 
 def _named(ids: dict[Any, None]) -> dict[str, Any]:
-    """A table of nodes of which nothing but their ids is known."""
+    """A table of nodes with ids and no features."""
     return {"id": list(ids), "known": [1.0] * len(ids)}

@@ -1,4 +1,4 @@
-"""``condrank evaluate``: how well new or known nodes are ranked, by cross-validation or of a saved model."""
+"""``condrank evaluate``: measures of a ranker, by cross-validation, or of a saved model."""
 
 from __future__ import annotations
 
@@ -33,24 +33,27 @@ def evaluate(
     model: Model,
     saved: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", help="A saved model: scored as it is, or with a setting, fitted anew."),
+        typer.Argument(
+            metavar="[MODEL]",
+            help="A saved model: scored as it is; with a setting, its parameters are fitted in each fold.",
+        ),
     ] = None,
     setting: Annotated[
         list[int] | None, typer.Option(min=1, max=4, help="1 new edges, 2 new queries, 3 new objects, 4 both new.")
     ] = None,
-    settings: Annotated[str | None, typer.Option(metavar="all", help="all: the four settings.")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5,
+    settings: Annotated[str | None, typer.Option(metavar="all", help="all: all four settings.")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
     scoring: Annotated[
-        list[str] | None, typer.Option(metavar="MEASURE", help="rank_loss, auc, ndcg, … (repeatable).")
+        list[str] | None, typer.Option(metavar="MEASURE", help="Measure: rank_loss, auc, ndcg, … (repeatable).")
     ] = None,
     per_query: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the measures of every conditioning node to a file.")
+        Path | None, typer.Option(metavar="FILE", help="File for the measures of each conditioning node.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
-    """Judge a ranker: cross-validated in one of the four settings, or a saved model on tables of its own.
+    """Measure how well a ranker ranks: by cross-validation in the four settings, or a saved model on other tables.
 
-    Of a saved model its settings are taken, and those of the Model options are not.
+    A saved model keeps its own parameters; options of the group Model are ignored.
     """
     if settings is not None and (settings != "all" or setting):
         raise typer.BadParameter(f"must be all, without --setting, got {settings!r}", param_hint="--settings")
@@ -64,11 +67,11 @@ def evaluate(
     loaded = None if saved is None else TableRanker.load(saved)
     graph = read_tables(tables)
     if loaded is not None and not chosen:
-        _tell_scores(loaded, graph, measures, saved, as_json, per_query, form)
+        _show_scores(loaded, graph, measures, saved, as_json, per_query, form)
         return
     if loaded is not None:
         if (loaded.ranker_.kernel == "precomputed") != (tables.kernel_matrix is not None):
-            raise ValueError(f"{saved} was fitted with another kind of nodes: columns or a --kernel-matrix")
+            raise ValueError(f"{saved} was fitted with the other kind of nodes: columns, or a --kernel-matrix")
         ranker = ConditionalRanker(**loaded.ranker_.get_params(deep=False))
     else:
         asked = read_model(model, graph, tables.kernel_matrix is not None)
@@ -128,7 +131,7 @@ def _summary(found: CrossValidation) -> dict[str, Any]:
     }
 
 
-def _tell_scores(
+def _show_scores(
     ranker: TableRanker,
     graph: RelationGraph,
     measures: Mapping[str, Any],
@@ -137,16 +140,16 @@ def _tell_scores(
     per_query: Path | None,
     form: Format | None,
 ) -> None:
-    """A saved model on the nodes and edges of a graph."""
+    """Measure a saved model on the nodes and edges of a graph."""
     if ranker.ranker_.kernel == "precomputed":
-        raise ValueError(f"{saved} is of a kernel matrix and cannot score other nodes by a table; use --setting")
+        raise ValueError(f"{saved} was fitted to a kernel matrix and cannot score the nodes of a table; use --setting")
     relation, queries = graph.relation, graph.nodes
     if ranker.ranker_.rank_by == "incoming":
         relation, queries = relation.transpose(), graph.objects
     if _all_known(ranker, graph):
         say(
-            "note: all of these nodes were in training: on edges of training this tells how well the model fits, not "
-            "how well it will do on what is new; for new nodes add --setting 4 (cross-validation)"
+            "note: all of these nodes were in training: on edges of training this measures how well the model fits, "
+            "not how well it ranks new nodes; for new nodes add --setting 4 (cross-validation)"
         )
     truth, scores = relation.to_dense(), ranker.predict(graph)
     values = {name: float(measure(truth, scores)) for name, measure in measures.items()}

@@ -14,7 +14,7 @@ TABLES, COLUMNS, MODEL = "Tables", "Columns", "Model"
 
 
 class Relation(StrEnum):
-    """What is known of the relation; auto: what its labels say."""
+    """What is known about the two directions of a pair; auto: chosen by the labels."""
 
     auto = "auto"
     ordinary = "ordinary"
@@ -23,7 +23,7 @@ class Relation(StrEnum):
 
 
 class Loss(StrEnum):
-    """What is minimised; auto: what the labels say."""
+    """What the fit minimises; auto: chosen by the labels."""
 
     auto = "auto"
     ranking = "ranking"
@@ -32,7 +32,7 @@ class Loss(StrEnum):
 
 
 class Kernel(StrEnum):
-    """Kernels between nodes that a file of columns can have."""
+    """Kernels between nodes that are rows of a table."""
 
     rbf = "rbf"
     linear = "linear"
@@ -42,7 +42,7 @@ class Kernel(StrEnum):
 
 
 class Mirror(StrEnum):
-    """Whether a row of the edges tells the other direction of its pair as well."""
+    """Whether a row of the edges also stands for the other direction of its pair."""
 
     auto = "auto"
     none = "none"
@@ -51,7 +51,7 @@ class Mirror(StrEnum):
 
 
 class Prior(StrEnum):
-    """Where learning starts from."""
+    """What learning starts from."""
 
     none = "none"
     similarity = "similarity"
@@ -70,40 +70,46 @@ def _option(panel: str, *names: str, help: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Tables:
-    """Where nodes and edges are, and which columns are what."""
+    """Files of nodes and edges, and the meaning of their columns."""
 
     nodes: Annotated[
         str | None,
-        _option(TABLES, "--nodes", metavar="FILE", help="Nodes, one a row: CSV, JSON lines, Parquet; -: stdin."),
+        _option(TABLES, "--nodes", metavar="FILE", help="Nodes, one per row: CSV, JSON lines, Parquet; -: stdin."),
     ] = None
     edges: Annotated[
-        str | None, _option(TABLES, "--edges", metavar="FILE", help="Edges: values of pairs, games, or counts of them.")
+        str | None,
+        _option(TABLES, "--edges", metavar="FILE", help="Edges: values of pairs, games, or numbers of games."),
     ] = None
     objects: Annotated[
-        str | None, _option(TABLES, "--objects", metavar="FILE", help="Nodes of a second kind, at which edges end.")
+        str | None, _option(TABLES, "--objects", metavar="FILE", help="Nodes of a second kind, where edges end.")
     ] = None
     kernel_matrix: Annotated[
         str | None,
-        _option(TABLES, "--kernel-matrix", metavar="FILE", help="Kernel between nodes: CSV, npy or npz, for --nodes."),
+        _option(
+            TABLES, "--kernel-matrix", metavar="FILE", help="Kernel between nodes, instead of --nodes: CSV, npy or npz."
+        ),
     ] = None
-    id: Annotated[str | None, _option(COLUMNS, "--id", metavar="COLUMN", help="Id of a node.")] = None
-    object_id: Annotated[str | None, _option(COLUMNS, "--object-id", metavar="COLUMN", help="Id of an object.")] = None
+    id: Annotated[str | None, _option(COLUMNS, "--id", metavar="COLUMN", help="Ids of the nodes.")] = None
+    object_id: Annotated[str | None, _option(COLUMNS, "--object-id", metavar="COLUMN", help="Ids of the objects.")] = (
+        None
+    )
     source: Annotated[str | None, _option(COLUMNS, "--source", metavar="COLUMN", help="Where an edge starts.")] = None
     target: Annotated[str | None, _option(COLUMNS, "--target", metavar="COLUMN", help="Where an edge ends.")] = None
-    value: Annotated[str | None, _option(COLUMNS, "--value", metavar="COLUMN", help="Value of an edge.")] = None
-    weight: Annotated[str | None, _option(COLUMNS, "--weight", metavar="COLUMN", help="Weight of an edge.")] = None
-    winner: Annotated[str | None, _option(COLUMNS, "--winner", metavar="COLUMN", help="Who won a game.")] = None
-    loser: Annotated[str | None, _option(COLUMNS, "--loser", metavar="COLUMN", help="Who lost it.")] = None
-    tie: Annotated[str | None, _option(COLUMNS, "--tie", metavar="COLUMN", help="Whether nobody won.")] = None
+    value: Annotated[str | None, _option(COLUMNS, "--value", metavar="COLUMN", help="Values of the edges.")] = None
+    weight: Annotated[str | None, _option(COLUMNS, "--weight", metavar="COLUMN", help="Weights of the edges.")] = None
+    winner: Annotated[str | None, _option(COLUMNS, "--winner", metavar="COLUMN", help="Winners of games.")] = None
+    loser: Annotated[str | None, _option(COLUMNS, "--loser", metavar="COLUMN", help="Losers of games.")] = None
+    tie: Annotated[str | None, _option(COLUMNS, "--tie", metavar="COLUMN", help="Whether a game was a tie.")] = None
     wins: Annotated[
         tuple[str, str] | None,
-        _option(COLUMNS, "--wins", metavar="COLUMN COLUMN", help="Games won by the source, and by the target."),
+        _option(COLUMNS, "--wins", metavar="COLUMN COLUMN", help="Games won by the source and by the target."),
     ] = None
     mirror: Annotated[
-        Mirror, _option(COLUMNS, "--mirror", help="Whether a row tells the other direction too; auto: games do.")
+        Mirror, _option(COLUMNS, "--mirror", help="Whether a row counts in the other direction too; auto: games do.")
     ] = Mirror.auto
     probabilities: Annotated[
-        bool, _option(COLUMNS, "--probabilities", help="Values are chances of winning: the opposite of p is 1 - p.")
+        bool,
+        _option(COLUMNS, "--probabilities", help="Values are probabilities of winning: the opposite of p is 1 - p."),
     ] = False
     numeric: Annotated[
         list[str] | None, _option(COLUMNS, "--numeric", metavar="COLUMN", help="A column of numbers (repeatable).")
@@ -122,14 +128,27 @@ class Tables:
 
 @dataclass(frozen=True)
 class Model:
-    """What to learn."""
+    """The model to learn."""
 
-    relation: Annotated[Relation, _option(MODEL, "--relation", help="auto: what `condrank diagnose` recommends.")] = (
-        Relation.auto
-    )
-    loss: Annotated[Loss, _option(MODEL, "--loss", help="auto: what `condrank diagnose` recommends.")] = Loss.auto
+    relation: Annotated[
+        Relation,
+        _option(
+            MODEL,
+            "--relation",
+            help="How the two directions of a pair relate; auto: as `condrank diagnose` recommends.",
+        ),
+    ] = Relation.auto
+    loss: Annotated[
+        Loss, _option(MODEL, "--loss", help="What the fit minimises; auto: as `condrank diagnose` recommends.")
+    ] = Loss.auto
     alpha: Annotated[
-        str, _option(MODEL, "--alpha", metavar="NUMBER|auto", help="λ; auto: by the rank loss on what is held out.")
+        str,
+        _option(
+            MODEL,
+            "--alpha",
+            metavar="NUMBER|auto",
+            help="λ, the regularisation; auto: chosen by the rank loss on held-out data.",
+        ),
     ] = "auto"
     kernel: Annotated[
         Kernel | None, _option(MODEL, "--kernel", help="Kernel between nodes.", show_default=Kernel.rbf.value)
@@ -143,16 +162,16 @@ class Model:
             MODEL, "--n-components", metavar="NUMBER|auto", help="Landmarks of an approximate kernel, for many nodes."
         ),
     ] = None
-    prior: Annotated[Prior, _option(MODEL, "--prior", help="similarity: start from the kernel, learn corrections.")] = (
-        Prior.none
-    )
+    prior: Annotated[
+        Prior, _option(MODEL, "--prior", help="similarity: start from the kernel and learn corrections.")
+    ] = Prior.none
     constant: Annotated[
-        bool, _option(MODEL, "--constant/--no-constant", help="A strength of each node beside what pairs have.")
+        bool, _option(MODEL, "--constant/--no-constant", help="Give each node a strength of its own.")
     ] = True
     rank_by: Annotated[
-        RankBy, _option(MODEL, "--rank-by", help="Rank where edges lead to, or where they come from.")
+        RankBy, _option(MODEL, "--rank-by", help="Rank the nodes where edges end, or where they start.")
     ] = RankBy.outgoing
-    seed: Annotated[int, _option(MODEL, "--seed", min=0, max=2**32 - 1, help="Seed of everything random.")] = 0
+    seed: Annotated[int, _option(MODEL, "--seed", min=0, max=2**32 - 1, help="Seed of all random choices.")] = 0
 
 
 def option_names(*groups: type) -> set[str]:
@@ -161,7 +180,7 @@ def option_names(*groups: type) -> set[str]:
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the fields of its dataclass parameters as parameters of its own."""
+    """The command with the fields of its dataclass parameters as its own parameters."""
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}

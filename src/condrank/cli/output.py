@@ -31,27 +31,27 @@ class Format(StrEnum):
 
 
 def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> Format:
-    """What was asked for, what the file's ending says, or what suits a terminal or a pipe."""
+    """The format that is asked for, or that of the file's suffix, or a table on a terminal and CSV in a pipe."""
     if as_json and asked not in (None, Format.json):
-        raise typer.BadParameter(f"is json already by --json, got {asked}", param_hint="--format")
+        raise typer.BadParameter(f"must be json with --json, got {asked}", param_hint="--format")
     if as_json or asked is not None:
         chosen = asked or Format.json
     elif output is not None:
         endings = {f".{one}": one for one in (Format.csv, Format.json, Format.parquet)} | {".txt": Format.table}
         if output.suffix.lower() not in endings:
-            raise typer.BadParameter(f"{output} must end in {', '.join(endings)}, or name --format", param_hint="-o")
+            raise typer.BadParameter(f"{output} must end in {', '.join(endings)}, or give --format", param_hint="-o")
         chosen = endings[output.suffix.lower()]
     else:
         chosen = Format.table if sys.stdout.isatty() else Format.csv
     if chosen is Format.parquet and output is None and sys.stdout.isatty():
         raise typer.BadParameter(
-            "parquet is not for a terminal: name a file, -o ranking.parquet", param_hint="--format"
+            "parquet cannot be shown on a terminal: give a file, -o ranking.parquet", param_hint="--format"
         )
     return chosen
 
 
 def write_rows(rows: Records, names: list[str], form: Format, output: Path | None, nested: Any = None) -> None:
-    """Write rows with columns of these names; ``nested`` is what JSON shows in their place, where that is clearer."""
+    """Write rows with columns of these names; ``nested``, if given, is written instead of the rows as JSON."""
     if form is Format.table and output is None:
         answers().print(_rich(rows, names))
         return
@@ -64,7 +64,7 @@ def write_rows(rows: Records, names: list[str], form: Format, output: Path | Non
         return
     sys.stdout.flush()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Piece by piece: some systems take a long write whole and do not tell that the reader has gone.
+        # In pieces: some systems accept a long write completely and do not report that the reader has gone.
         for start in range(0, len(content), PIECE):
             sys.stdout.buffer.write(content[start : start + PIECE])
             sys.stdout.buffer.flush()
@@ -73,17 +73,17 @@ def write_rows(rows: Records, names: list[str], form: Format, output: Path | Non
 
 
 def write_json(thing: Any) -> None:
-    """One JSON document on stdout; what is no number is null."""
+    """Write one JSON document to stdout; NaN and infinity become null."""
     typer.echo(to_json(thing))
 
 
 def to_json(thing: Any) -> str:
-    """JSON for people and programs, characters escaped, so that any pipe can hold it."""
+    """Indented JSON with escaped characters, which any pipe can carry."""
     return json.dumps(plain(thing), indent=2, allow_nan=False)
 
 
 def plain(thing: Any) -> Any:
-    """The same as plain Python: numbers of NumPy, dates, and None for what is not finite."""
+    """The same in plain Python: numbers and dates of NumPy converted, None instead of NaN and infinity."""
     import numpy as np
 
     if isinstance(thing, dict):
@@ -100,7 +100,7 @@ def plain(thing: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A cell for people."""
+    """A cell of a table on a terminal."""
     value = plain(value)
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 

@@ -1,4 +1,4 @@
-"""``condrank rank``: the best objects for known or new nodes, by a saved model."""
+"""``condrank rank``: a saved model ranks objects for known or new nodes."""
 
 from __future__ import annotations
 
@@ -35,24 +35,26 @@ def rank(
     objects: Annotated[
         Path | None, typer.Option(metavar="FILE", help="New objects to rank; by default those of training.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many places.")] = 10,
+    top: Annotated[int, typer.Option("--top", "-k", min=1, help="Length of a ranking.")] = 10,
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="An object to leave out (repeatable).")
     ] = None,
-    include_self: Annotated[bool, typer.Option("--include-self", help="Rank a node for itself, too.")] = False,
+    include_self: Annotated[bool, typer.Option("--include-self", help="Keep a node in its own ranking.")] = False,
     form: Annotated[
-        Format | None, typer.Option("--format", help="By default a table on a terminal, CSV in a pipe.")
+        Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its ending is the format.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
     ] = None,
 ) -> None:
-    """Rank objects for nodes, best first. Columns: query, rank, object, score, and probability of the logistic loss."""
+    """Rank objects for nodes, best first. Columns: query, rank, object, score; probability with the logistic loss."""
     if not query and query_file is None:
-        raise typer.BadParameter("name a node, or a file of new ones by --query-file", param_hint="--query")
+        raise typer.BadParameter(
+            "give the id of a node, or a file of new nodes with --query-file", param_hint="--query"
+        )
     if query_file == objects == Path("-"):
-        raise typer.BadParameter("standard input can be one table only", param_hint="-")
+        raise typer.BadParameter("only one table can come from standard input", param_hint="-")
     form = choose_format(form, as_json, output)
     from condrank.tables.ranker import TableRanker
 
@@ -79,7 +81,7 @@ def rank(
 
 
 def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
-    """Refuse an id that the model does not know, with those that are spelled alike."""
+    """Refuse an id that the model does not know, and suggest ids that are spelled alike."""
     from condrank.frames.ids import Ids, as_id_array
 
     if not given:
@@ -92,11 +94,11 @@ def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
         near = difflib.get_close_matches(name, known, n=3)
         near += [one for one in known if one.casefold() == name.casefold() and one not in near]
         hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"ids are like {next(iter(known))!r}"
-        fail(f"{option}: the model knows no {name!r}; {hint}")
+        fail(f"{option}: the model does not know {name!r}; {hint}")
 
 
 def _rows(found: Ranking, ranker: TableRanker, left_out: set[str], top: int) -> Records:
-    """One row a place; of the logistic loss with the probability that goes with a score."""
+    """One row per place, with a probability beside the score for the logistic loss."""
     from scipy.special import expit
 
     rows: Records = []
@@ -116,7 +118,7 @@ def _rows(found: Ranking, ranker: TableRanker, left_out: set[str], top: int) -> 
 
 
 def _nested(rows: Records) -> list[dict[str, Any]]:
-    """The rows by query."""
+    """The rows, grouped by query."""
     rankings: list[dict[str, Any]] = []
     for row in rows:
         own = {name: value for name, value in row.items() if name != "query"}

@@ -19,7 +19,7 @@ EPILOG = (
     "[bold]condrank reproduce all --quick[/bold]"
 )
 PACKAGE = "condrank.experiments"
-# For real and for quick runs, so that the numbers of a quick run do not replace real ones.
+# For full and for quick runs, so that the numbers of a quick run do not replace full ones.
 FOLDERS = ("results", "results-quick")
 
 
@@ -42,7 +42,7 @@ def reproduce(
             envvar="CONDRANK_DATA", help="Folder with the data sets. rps needs none; theory uses those that are there."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
     repetitions: Annotated[
         int | None, typer.Option(min=1, help="How often to repeat what the paper repeats; by default as in the paper.")
     ] = None,

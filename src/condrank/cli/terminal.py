@@ -18,19 +18,19 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from condrank.cli.wording import as_typed
 
-# What a shell sees of a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
+# Exit codes of a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 def answers() -> Console:
-    """A console on stdout, on which a pipe that cannot hold λ gets a question mark, not an error."""
+    """A console on stdout. A pipe that cannot carry λ gets a question mark instead of an error."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     return Console(highlight=False)
 
 
 def progress_bar() -> Progress:
-    """A progress bar on stderr, where that is a terminal."""
+    """A progress bar on stderr if that is a terminal."""
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
@@ -38,14 +38,14 @@ def progress_bar() -> Progress:
 
 @contextmanager
 def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar of named steps: call with the name of the one that begins."""
+    """A progress bar of named steps: call it with the name of each step that begins."""
     with progress_bar() as progress:
         bar = progress.add_task("loading", total=total + 1)
         yield lambda name: progress.update(bar, advance=1, description=name)
 
 
 def fail(reason: str, code: int = 1) -> NoReturn:
-    """One line on stderr that says why, and the exit code."""
+    """End the command with one line on stderr and an exit code."""
     say(reason)
     raise typer.Exit(code)
 
@@ -56,17 +56,17 @@ def say(text: str) -> None:
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with one line for whatever bad input, a full disk, Ctrl-C or a closed pipe raises."""
+    """The command with one line on stderr for bad input, a full disk and Ctrl-C, and none for a closed pipe."""
     options = inspect.signature(command).parameters.keys()
 
-    def tell_warning(message: Any, *where: Any, **more: Any) -> None:
+    def show_warning(message: Any, *where: Any, **more: Any) -> None:
         say(f"warning: {as_typed(str(message), options)}")
 
     @functools.wraps(command)
     def run(*given: Any, **named: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = tell_warning
+                warnings.showwarning = show_warning
                 command(*given, **named)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -86,7 +86,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _close_stdout() -> None:
-    """Whoever read stdout has gone: what is still to be flushed goes nowhere, without a word."""
+    """Nobody reads stdout any more: drop silently what is still to be written."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""Errors and warnings of the library with its arguments as a command has them: ``drop=`` is ``--drop``."""
+"""Messages of the library with its arguments written as options of a command: ``drop=`` becomes ``--drop``."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any
 STRING = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 STRINGS = rf"{STRING}(?:, {STRING})*"
 VALUE = rf"{STRING}|\[{STRINGS}\]|\({STRINGS}\)|True|False|None|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-# An argument, perhaps with its value, but neither within quotes nor in the name of a file, such as day=3/games.csv.
+# An argument, perhaps with its value, but not inside quotes and not in the name of a file, such as day=3/games.csv.
 ARGUMENT = re.compile(
     rf"(?<!\w){STRING}(?!\w)|(?<![^\s(])(?P<name>[a-z_]+)=(?P<value>{VALUE})?(?=[\s;,:)]|\.?(?:\s|$))"
 )
 CALL = re.compile(r"RelationGraph\(\.\.\., ([^()]*)\)")
-# Arguments that a message begins with: "winner and loser must …".
+# Arguments at the start of a message: "winner and loser must …".
 SUBJECT = re.compile(r"(?P<names>[a-z_]+(?:(?:, | and )[a-z_]+)*)(?= (?:must|needs|has) )")
 
 
 def as_typed(message: str, names: Collection[str]) -> str:
-    """The message with arguments of these names as options, and their values as they are typed in a shell."""
+    """The message with arguments of these names written as options, and their values as a shell takes them."""
 
     def option(found: re.Match[str]) -> str:
         name, value = found["name"], found["value"]
@@ -29,7 +29,7 @@ def as_typed(message: str, names: Collection[str]) -> str:
             return found[0]
         try:
             return _option(name, None if value is None else ast.literal_eval(value), value is None)
-        except (ValueError, SyntaxError):  # something that looks like Python, in a file
+        except (ValueError, SyntaxError):  # text from a file that looks like Python
             return found[0]
 
     message = ARGUMENT.sub(option, CALL.sub(r"\1", message))
