@@ -90,10 +90,10 @@ def test_a_loaded_precomputed_ranker_knows_no_other_nodes_of_its_graph(tmp_path)
     ranker.predict(graph[N // 2 :])
     ranker.save(tmp_path / "model")
     loaded = ConditionalRanker.load(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"must have 10 columns.*got 20 .if the ranker was loaded from a file"):
+    with pytest.raises(ValueError, match=r"must have 10 columns.*got 20 .a ranker that was loaded from a file"):
         loaded.predict(graph[N // 2 :])
     rows = NEW @ X[: N // 2].T
-    with pytest.raises(ValueError, match=r"only their rows.*loaded from a file, subgraphs"):
+    with pytest.raises(ValueError, match=r"only their values.*loaded from a file does not know the subgraphs"):
         loaded.predict(rows, rows + 1)
     assert_same(loaded.predict(rows), ranker.predict(rows))
 
