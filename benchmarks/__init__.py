@@ -1,4 +1,4 @@
-"""Measurements of condrank: every speed is a ratio against a floor that ran beside it in the same process.
+"""Measurements of condrank. Every speed is a ratio to a floor that was measured beside it in the same process.
 
-``python -m benchmarks`` from the root of the repository; see README.md in this folder.
+Run ``python -m benchmarks`` from the root of the repository; see README.md in this folder.
 """

@@ -1,4 +1,4 @@
-"""One command: ``python -m benchmarks [suite ...] [--quick] [--output folder]``."""
+"""The command ``python -m benchmarks [suite ...] [--quick] [--output folder]``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OUTPUT = Path("docs/benchmarks")
 
 
 def load_suites() -> None:
-    """Import every story, which registers its suites in the order of their appearance."""
+    """Import every story, which registers its suites in this order."""
     for story in STORIES:
         import_module(f"benchmarks.{story}")
 
@@ -51,7 +51,7 @@ def main(
     quick: Annotated[bool, typer.Option(help="Tiny sizes; writes nothing unless --output is given.")] = False,
     output: Annotated[Path | None, typer.Option(help="Folder for tables and pictures [docs/benchmarks].")] = None,
 ) -> None:
-    """Measure condrank: tables on the terminal, CSV, Markdown and PNG in a folder."""
+    """Measure condrank. Prints tables, and writes them as CSV, Markdown and PNG to a folder."""
     load_suites()
     console = Console() if sys.stdout.isatty() else Console(width=190)
     unknown = [name for name in suites or [] if name not in SUITES]
@@ -67,7 +67,7 @@ def main(
             show(outcome, console)
             if folder is not None:
                 write(outcome, folder)
-        except Exception:  # one broken suite must not cost the others their measurements
+        except Exception:  # the other suites must still be measured
             console.print_exception(max_frames=4)
             failed.append(name)
             continue

@@ -1,4 +1,4 @@
-"""How exact the closed forms are: against the full edge kernel, solved in 40-digit arithmetic."""
+"""How exact the closed forms are, compared with the full edge kernel solved in 40-digit arithmetic."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from benchmarks import data
 from benchmarks.harness import Row, suite
 from condrank import ConditionalRanker
 
-# Our own bar: half of the digits of double precision.
+# The bar is our own: half of the digits of double precision.
 BAR = 1e-8
 
 
 def reference() -> ModuleType:
-    """The naive twins of the tests."""
+    """The naive reference implementations of the tests."""
     path = Path(__file__).resolve().parent.parent / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("reference", path)
     assert spec is not None
@@ -28,7 +28,7 @@ def reference() -> ModuleType:
 
 
 def kernels(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Kernel matrices of training nodes, and rows of three new nodes against them; two of the kernels are singular."""
+    """Kernel matrices of training nodes, and kernel values of three new nodes. Two of the kernels are singular."""
     gram = reference().kernel_values
     X, X_new = data.nodes(n, 2), data.nodes(3, 2, seed=9)
     twins = np.vstack([X[: n - 1], X[:1]])
@@ -41,9 +41,9 @@ def kernels(n: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 @suite("Error against brute force on the whole edge kernel")
 def accuracy(quick: bool) -> list[Row]:
-    """Scores of new nodes × new nodes against the n²×n² system in 40-digit arithmetic: largest difference over the
-    largest score, the worst of λ = 1 and λ = 10⁻⁴. Beside it, the error of the same brute force in double precision.
-    The bar of 10⁻⁸ is our own.
+    """Scores of new nodes × new nodes, compared with the n²×n² system in 40-digit arithmetic: the largest difference
+    divided by the largest score, the worse of λ = 1 and λ = 10⁻⁴. The notes have the error of the same brute force in
+    double precision. The bar of 10⁻⁸ is our own.
     """
     n, alphas = (3, (1e-4,)) if quick else (7, (1.0, 1e-4))
     naive = reference()

@@ -1,4 +1,4 @@
-"""Approximate kernels: their cost against its bare products, and how near they come to the exact model."""
+"""Approximate kernels: their cost compared with the bare products, and how close they come to the exact model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def classes(n: int, d: int, n_classes: int, dtype: type = np.float32) -> tuple[np.ndarray, np.ndarray]:
-    """Normal clouds around class centres, of which some overlap; few nodes in some classes and many in others."""
+    """Normal clouds around class centres, some of which overlap. Some classes have few nodes, others many."""
     rng = np.random.default_rng(0)
     labels = rng.choice(n_classes, n, p=rng.dirichlet(np.full(n_classes, 2.0)))
     X = rng.standard_normal((n, d), dtype=np.float32)
@@ -33,7 +33,8 @@ def classes(n: int, d: int, n_classes: int, dtype: type = np.float32) -> tuple[n
 @suite("Many nodes with an approximate kernel")
 def approximate(quick: bool) -> list[Row]:
     """Symmetric ranking of classes with an RBF kernel, float32. Floor: kernel values of the nodes against the landmarks
-    and the Gram matrix of these values, in blocks of 2,000 nodes. Memory is beyond the features, which are its floor.
+    and the Gram matrix of these values, in blocks of 2,000 nodes. Memory is counted beyond the features; its floor is
+    the memory of the features.
     """
     n, d, m, n_classes = (2000, 8, 50, 4) if quick else (100_000, 64, 1000, 10)
     X, labels = classes(n, d, n_classes)
@@ -66,16 +67,16 @@ def approximate(quick: bool) -> list[Row]:
 
 @suite("Approximate kernels: rank loss", plot="curves", axes=("components", "rank loss on new nodes"))
 def approximation_loss(quick: bool) -> list[Row]:
-    """Reciprocal ranking of a smooth relation on four features, RBF kernel, new nodes ranked for new nodes (setting 4);
-    mean of three seeds. The line without an approximation is the exact model.
+    """Reciprocal ranking of a smooth relation on four features, RBF kernel; new nodes are ranked for new nodes (setting
+    4). Means of three seeds. The line "exact" is the model without an approximation.
     """
     return [Row(name, size, loss, unit="share", series=name, x=m) for name, size, m, loss, _ in _curves(quick)]
 
 
 @suite("Approximate kernels: distance to the exact scores", plot="curves", axes=("components", "relative distance"))
 def approximation_error(quick: bool) -> list[Row]:
-    """The same models: root mean square distance of their scores to the exact model's, each conditioning node's mean
-    taken out (the ranking loss does not settle it), relative to the exact scores.
+    """The same models: root mean square distance of their scores from those of the exact model, relative to the exact
+    scores. The mean of each conditioning node is subtracted first, because the ranking loss does not determine it.
     """
     found = _curves(quick)
     return [Row(name, size, far, unit="share", series=name, x=m) for name, size, m, _, far in found if name != "exact"]
@@ -83,7 +84,7 @@ def approximation_error(quick: bool) -> list[Row]:
 
 @cache
 def _curves(quick: bool) -> list[tuple[str, str, int, float, float]]:
-    """Name, size, number of components, rank loss and distance to the exact scores."""
+    """Name, size, number of components, rank loss and distance from the exact scores."""
     n, n_new, counts = (80, 40, (5, 10)) if quick else (2000, 500, (25, 50, 100, 200, 400, 800))
     X, Y = smooth(n + n_new)
     train, test = RelationGraph(X[:n], Y[:n, :n]), RelationGraph(X[n:], Y[n:, n:])

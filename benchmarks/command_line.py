@@ -1,4 +1,4 @@
-"""From a CSV file to a saved model to a ranking, by commands in processes of their own."""
+"""From a CSV file to a saved model to a ranking, by commands in separate processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.harness import Row, suite
 
 
 def write_games(folder: Path, n_players: int, n_games: int) -> None:
-    """Players with six numbers and a category; games by their strengths and a cyclic part."""
+    """Write players with six numbers and a category, and games decided by strengths and a cyclic part."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_players, 6))
     A, w = rng.normal(size=(6, 6)), rng.normal(size=6)
@@ -44,8 +44,8 @@ def command_seconds(folder: Path, *arguments: str) -> float:
 
 @suite("From a CSV file to a ranking on the command line")
 def cli(quick: bool) -> list[Row]:
-    """`condrank fit` with all its defaults (relation, loss and λ are chosen) and `condrank rank`, each a process of its
-    own, start and imports included; the least of several runs.
+    """`condrank fit` with all its defaults (it chooses relation, loss and λ) and `condrank rank`, each in a new
+    process, with its start and imports. The least of several runs.
     """
     n_players, n_games = (40, 500) if quick else (800, 50_000)
     size = f"{n_players:,} nodes, {n_games:,} games"

@@ -1,4 +1,4 @@
-"""Complete graphs: a fit costs little more than one eigendecomposition, a prediction two products, a λ path a fit."""
+"""Complete graphs: a fit costs little more than an eigendecomposition, a prediction two products, a λ path one fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DRIVERS = ("evd", "evr", "ev")
 
 
 def eigen_jobs(K: np.ndarray) -> dict[str, Job]:
-    """An eigendecomposition of a copy of K by each LAPACK driver, overwriting it, and by NumPy."""
+    """Eigendecompositions of a copy of K by each LAPACK driver, in place, and by NumPy."""
 
     def lapack(driver: str) -> Job:
         return Job(lambda A: linalg.eigh(A, driver=driver, overwrite_a=True, check_finite=False), lambda: K.copy("F"))
@@ -27,9 +27,9 @@ def eigen_jobs(K: np.ndarray) -> dict[str, Job]:
 
 @suite("Fit and prediction on a complete graph")
 def fit(quick: bool) -> list[Row]:
-    """Six models, RBF kernel. Floor of a fit: SciPy's fastest eigendecomposition of the same kernel matrix and two n×n
-    products (NumPy's is shown beside it); of a prediction: two n×n products; of memory: one n×n array, beyond the
-    features and labels.
+    """Six models, RBF kernel. The floor of a fit is SciPy's fastest eigendecomposition of the same kernel matrix plus
+    two n×n products (NumPy's eigendecomposition is shown too). The floor of a prediction is two n×n products. The floor
+    of memory, which is counted beyond the features and labels, is one n×n array.
     """
     n, repeats = (120, 2) if quick else (2000, 6)
     graphs = {relation: data.complete(n, 20, relation) for relation in data.SIGN}
@@ -38,7 +38,7 @@ def fit(quick: bool) -> list[Row]:
     rankers = {
         f"{relation} {loss}": ConditionalRanker(relation, loss, 0.1, kernel="rbf") for relation, loss in data.MODELS
     }
-    # The driver ev takes ten times as long: the eigh suite shows it.
+    # The driver ev takes ten times as long, as the suite eigh shows.
     eigen, size = eigen_jobs(K), f"n={n:,}"
     del eigen["scipy eigh, ev"]
     times = measure(
@@ -76,7 +76,7 @@ def fit(quick: bool) -> list[Row]:
 
 @suite("A path of λ against one fit", plot="curves", axes=("values of λ, the fit included", "seconds over one fit"))
 def path(quick: bool) -> list[Row]:
-    """A fit and then 50 values of λ from its factorisation; floor: the fit alone. Every value gives a whole ranker."""
+    """A fit and then 50 values of λ from its factorisation. Floor: the fit alone. Every value gives a whole ranker."""
     n, count, repeats = (100, 6, 1) if quick else (2000, 50, 2)
     alphas = np.logspace(-4, 4, count)
     marks = sorted({1, count // 10 or 1, count // 5, count // 2, count})
@@ -105,8 +105,8 @@ def path(quick: bool) -> list[Row]:
 
 @suite("Classes as relation: nothing of size n×n")
 def classes(quick: bool) -> list[Row]:
-    """Explicit features, the relation "same class" kept factored. Floor: the bare Gram product X.T @ X; of memory one
-    n×n array, of which the fit should not take a hundredth.
+    """Explicit features; the relation "same class" stays factored. Floor of a fit: the bare Gram product X.T @ X. Floor
+    of memory: one n×n array, of which the fit should take less than a hundredth.
     """
     n, d, n_classes = (3000, 20, 10) if quick else (200_000, 100, 50)
     X = data.nodes(n, d)

@@ -1,4 +1,4 @@
-"""Nodes and relations of any size, from a seed. Nodes are normal; gamma = 1/d is a kernel of medium width."""
+"""Nodes and relations of any size, from a seed. Features are normal, so gamma = 1/d is a kernel of medium width."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MODELS = [
     (relation, loss) for loss in ("regression", "ranking") for relation in ("ordinary", "symmetric", "reciprocal")
 ]
 SIGN = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}
-# γ of the RBF kernel in units of 1/d: neighbours see little of each other, something, nearly everything.
+# γ of the RBF kernel in units of 1/d: kernel values of neighbours are near 0, in between, or near 1.
 WIDTHS = {"narrow": 5.0, "medium": 1.0, "wide": 0.1}
 
 
@@ -20,7 +20,7 @@ def nodes(n: int, d: int, seed: int = 0) -> np.ndarray:
 
 
 def bilinear(d: int, relation: str) -> np.ndarray:
-    """The d×d matrix of a true relation xᵀBx', symmetric or skew as the relation wants."""
+    """The d×d matrix B of a true relation xᵀBx', symmetric or skew if the relation is."""
     B = np.random.default_rng(7).normal(size=(d, d)) / d
     return B + SIGN[relation] * B.T
 
@@ -35,7 +35,7 @@ def complete(n: int, d: int, relation: str = "ordinary", seed: int = 0) -> Relat
 
 
 def pairs(n: int, n_edges: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct ordered pairs, uniformly at random, sorted."""
+    """Distinct ordered pairs, drawn uniformly at random, sorted."""
     rng = np.random.default_rng(seed + 2)
     if n_edges > 0.2 * n * n:
         key = np.sort(rng.permutation(n * n)[:n_edges])
@@ -46,12 +46,12 @@ def pairs(n: int, n_edges: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def incomplete(n: int, d: int, n_edges: int, relation: str = "ordinary", seed: int = 0) -> RelationGraph:
-    """Some pairs observed, with noise; of a symmetric or reciprocal relation the same noise both ways."""
+    """Some pairs observed, with noise that is symmetric or reciprocal if the relation is."""
     X = nodes(n, d, seed)
     sources, targets = pairs(n, n_edges, seed)
     B = bilinear(d, relation)
     values = np.einsum("ij,ij->i", (X @ B)[sources], X[targets])
-    # Noise that is the same both ways, or opposite (and zero on loops), without a look-up of the other direction.
+    # The noise is the same in both directions, or opposite (and zero on loops), without looking up the other direction.
     noise = 0.1 * np.sin(12.9898 * (sources + 1) * (targets + 1))
     values += noise * np.sign(targets - sources) if relation == "reciprocal" else noise
     return RelationGraph.from_edges(X, sources, targets, values)

@@ -1,4 +1,4 @@
-"""Dask: two workers against one, what each step of a fit takes, and what that would be at 10⁸ nodes and 10¹⁰ edges."""
+"""Dask: two workers against one, the cost of each step of a fit, and an estimate for 10⁸ nodes and 10¹⁰ edges."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from benchmarks.harness import Row, cut_short, seconds, suite
 from condrank import ConditionalRanker, RelationGraph
 from condrank.distributed import Rates, estimate
 
-# Environment of the workers: one thread each, whatever BLAS it is.
+# Environment of the workers: one thread each, for any BLAS.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-# What is counted, and how many of it a row tells of.
+# Kinds of work: the number of units that a row shows, and their name.
 UNITS = {
     "sums": (1e6, "10⁶ nodes × pairs of features"),
     "partition": (1e6, "10⁶ edges"),
@@ -24,12 +24,12 @@ UNITS = {
 
 @suite("Distributed by Dask: two workers of one thread each against one")
 def distributed(quick: bool) -> list[Row]:
-    """Ordinary ranking on an edge list of random pairs, features in single precision, on a LocalCluster of processes
-    with one thread each, work stealing off; ten iterations of CG. Floor: the same with one worker, so the bar of 1.6 ×
-    is a ratio of .625. The iterations are timed on edges that are already in their partitions; the whole also counts,
-    checks and partitions them, and fetches features. Below: seconds of one thread for a unit of each kind of work,
-    measured on the cluster of two, and fits that `condrank.distributed.estimate` extrapolates from them, at 10 Gbit/s
-    into each worker.
+    """Ordinary ranking on an edge list of random pairs, with features in single precision and ten iterations of CG, on
+    a LocalCluster of processes with one thread each, without work stealing. Floor: the same with one worker, so the bar
+    of 1.6 × is a ratio of 0.625. The iterations are timed on edges that are already in partitions. The whole fit also
+    counts, checks and partitions the edges, and fetches features. Below are seconds of one thread for a unit of each
+    kind of work, measured on the cluster of two, and fits that `condrank.distributed.estimate` extrapolates from them,
+    at 10 Gbit/s into each worker.
     """
     try:
         import dask
@@ -40,7 +40,7 @@ def distributed(quick: bool) -> list[Row]:
     n, d, n_edges, steps, repeats = (500, 4, 5_000, 2, 1) if quick else (200_000, 32, 10_000_000, 10, 2)
     size = f"n={n:,}, {n_edges:,} edges, d={d}"
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.ERROR}
-    # Tiny sizes take threads for processes, which start at once.
+    # Tiny sizes use threads instead of processes, because threads start at once.
     options |= {"processes": False} if quick else {"env": ONE_THREAD}
     times: dict[tuple[int, str], float] = {}
     with (
@@ -85,7 +85,7 @@ def _rates(quick: bool) -> Rates:
 
 
 def _timed(X: Any, columns: Any, steps: int) -> dict[str, float]:
-    """Seconds of making the graph, of fitting it, and of as many iterations again on what is then in place."""
+    """Seconds to make the graph, to fit a ranker, and for as many iterations again on the prepared partitions."""
     made: list[Any] = []
     ranker = ConditionalRanker(tol=0.0, max_iter=steps)
     counting = seconds(lambda: made.append(RelationGraph.from_edges(X, *columns)))

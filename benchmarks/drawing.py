@@ -1,4 +1,4 @@
-"""Pictures of a table: ratios as bars with their limits marked, measurements as curves, solvers as a scatter."""
+"""Pictures of a table: ratios as bars with their limits, measurements as curves, solvers as a scatter plot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STYLE = {True: HELD, False: MISSED, None: PLAIN}
 
 
 def draw(suite: Suite, rows: list[Row], path: Path) -> None:
-    """Draw the rows in the manner of their suite, and write a PNG."""
+    """Draw the rows as their suite says, and write a PNG."""
     manner = {"bars": _bars, "curves": _curves, "scatter": _scatter}[suite.plot]
     figure = manner(suite, rows)
     figure.suptitle(suite.title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
@@ -23,7 +23,7 @@ def draw(suite: Suite, rows: list[Row], path: Path) -> None:
 
 
 def _bars(suite: Suite, rows: list[Row]) -> Figure:
-    """One horizontal bar a ratio; a dark tick where it should end at the latest."""
+    """One horizontal bar per ratio, with a dark tick at its limit."""
     shown = [row for row in rows if row.ratio is not None and row.ratio > 0]
     figure = Figure(figsize=(8.6, 1.1 + 0.27 * max(1, len(shown))), layout="constrained")
     ax = figure.subplots()
@@ -54,7 +54,7 @@ def _bars(suite: Suite, rows: list[Row]) -> Figure:
 
 
 def _curves(suite: Suite, rows: list[Row]) -> Figure:
-    """A line a series on logarithmic axes, named at its end; of ratios where every point has a floor of its own."""
+    """One line per series on logarithmic axes, with its name at the end; ratios if the axis says "over"."""
     figure = Figure(figsize=(8.6, 4.8), layout="constrained")
     ax = figure.subplots()
     relative = "over" in suite.axes[1]
@@ -83,7 +83,7 @@ def _curves(suite: Suite, rows: list[Row]) -> Figure:
 
 
 def _scatter(suite: Suite, rows: list[Row]) -> Figure:
-    """The chosen solver's seconds against the plain one's: above the diagonal the choice was faster."""
+    """Seconds of the chosen solver against those of the plain solver. Above the diagonal the chosen one was faster."""
     figure = Figure(figsize=(6.2, 5.4), layout="constrained")
     ax = figure.subplots()
     shown = [row for row in rows if row.x is not None and row.measured is not None]

@@ -1,6 +1,6 @@
-"""Is the solver that `plan` chooses the best one? Sizes, densities, kernel widths and λ, every solver on each.
+"""Does `plan` choose the best solver? Every solver is run for many sizes, densities, kernel widths and λ.
 
-``python -m benchmarks.grid --seed 1 --features 5`` runs it on other nodes than those that constants were fitted on.
+``python -m benchmarks.grid --seed 1 --features 5`` uses other nodes than those to which constants were fitted.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS
 from condrank.solvers.system import Options
 
-# Runs are cut off by time, not by iterations: an unfinished run must be one that took longer.
+# Runs are cut off by time, not by iterations, so that an unfinished run is always a longer one.
 MAX_ITER = 20_000
-# Seconds of one run of the chosen solver, and of the whole grid: cases are in random order, so that those which are
-# measured before the time is up are a fair sample.
+# Limits in seconds for a run of the chosen solver, and for the whole grid. Cases are in random order, so that the cases
+# measured within the limit are a fair sample.
 RUN_LIMIT, GRID_LIMIT = 10.0, 360.0
-# Chosen and best, chosen and plain: a ratio within the bar holds, and so does a difference within the noise (seconds).
+# Bars for chosen / best and chosen / plain. A bar also holds if the difference is within the noise (seconds).
 TO_BEST, TO_PLAIN, NOISE = 1.5, 1.05, 0.003
 TRIED = ("primal", "dual", "plain")
-# Of each size: densities and λ. The largest has fewer cases, as each takes seconds.
+# Densities and λ for each size. The largest size has fewer cases, because each takes seconds.
 GRID = {
     300: ((0.005, 0.02, 0.1, 0.5), (1.0, 0.1, 0.01)),
     1000: ((0.005, 0.02, 0.1, 0.5), (1.0, 0.1, 0.01)),
@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds of one solver; unfinished ones took at least that long."""
+    """Seconds of one solver; an unfinished run would have taken longer."""
 
     seconds: float
     finished: bool
@@ -65,7 +65,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Measured:
-    """The chosen solver, the seconds that choosing took, and the runs of all."""
+    """The chosen solver, the seconds to choose it, and the runs of all solvers."""
 
     chosen: str
     planning: float
@@ -73,21 +73,21 @@ class Measured:
 
     @property
     def mine(self) -> float:
-        """Seconds of the choice and of the chosen solver."""
+        """Seconds to choose a solver and to run it."""
         return self.planning + self.runs[self.chosen].seconds
 
     @property
     def best(self) -> float | None:
-        """Seconds of the fastest that finished."""
+        """Seconds of the fastest solver that finished."""
         return min((run.seconds for run in self.runs.values() if run.finished), default=None)
 
     def within(self, other: float, bar: float) -> bool:
-        """Whether the choice kept to a bar against other seconds, up to the noise."""
+        """Whether the chosen solver is within a bar of other seconds, up to noise."""
         return self.runs[self.chosen].finished and (self.mine <= bar * other or self.mine - other <= NOISE)
 
 
 def cells(sizes: dict[int, tuple[tuple[float, ...], tuple[float, ...]]]) -> list[Case]:
-    """All cases."""
+    """All cases of a grid."""
     return [
         Case(n, *cell)
         for n, (densities, alphas) in sizes.items()
@@ -96,7 +96,7 @@ def cells(sizes: dict[int, tuple[tuple[float, ...], tuple[float, ...]]]) -> list
 
 
 def solve(name: str, ranker: ConditionalRanker, graph: RelationGraph, limit: float) -> Run:
-    """Time of one solver from the features on; plain dual CG with the products that suit the density."""
+    """Time of one solver, starting from the features. Plain dual CG uses the products that suit the density."""
     start, deadline = time.perf_counter(), Deadline(limit)
     if name == "plain":
         assert ranker.gamma is not None
@@ -109,7 +109,10 @@ def solve(name: str, ranker: ConditionalRanker, graph: RelationGraph, limit: flo
 
 
 def run_case(case: Case, d: int, seed: int) -> Measured:
-    """The chosen solver first, then the others, none longer than the fastest so far: the ratio to it stays exact."""
+    """Run the chosen solver first, then the others, none longer than the fastest so far.
+
+    The ratio to the fastest solver is exact all the same.
+    """
     graph = data.incomplete(case.n, d, max(10, int(case.density * case.n**2)), seed=seed)
     gamma = data.WIDTHS[case.width] / d
     ranker = ConditionalRanker(kernel="rbf", gamma=gamma, alpha=case.alpha, tol=1e-6, max_iter=MAX_ITER)
@@ -120,7 +123,7 @@ def run_case(case: Case, d: int, seed: int) -> Measured:
         planning = min(planning, time.perf_counter() - start)
         for name in sorted(TRIED, key=lambda name: name != chosen):
             fastest = min((run.seconds for run in runs.values() if run.finished), default=RUN_LIMIT)
-            # Short runs may go on for a while: they are noisy.
+            # Runs may take a little longer than the fastest, because short runs are noisy.
             found = solve(name, ranker, graph, RUN_LIMIT if name == chosen else fastest + 0.02)
             if name not in runs or (not found.finished, found.seconds) < (
                 not runs[name].finished,
@@ -133,7 +136,7 @@ def run_case(case: Case, d: int, seed: int) -> Measured:
 
 
 def measure(cases: list[Case], d: int, seed: int) -> Iterator[tuple[Case, Measured]]:
-    """Cases in random order until the time is up."""
+    """Measure cases in random order until the time is up."""
     run_case(Case(cases[0].n, 0.5, "medium", 1.0), d, seed)  # warm up
     start = time.perf_counter()
     for index in np.random.default_rng(0).permutation(len(cases)):
@@ -146,9 +149,9 @@ def measure(cases: list[Case], d: int, seed: int) -> Iterator[tuple[Case, Measur
     "Does the plan choose the best solver?", plot="scatter", axes=("chosen solver, seconds", "plain dual CG, seconds")
 )
 def grid(quick: bool) -> list[Row]:
-    """Ordinary ranking, RBF kernel, relative residual 10⁻⁶. Measured is the chosen solver with the time to choose it,
-    the floor is the best of primal, dual and plain dual CG. Other solvers are stopped once they took longer than the
-    fastest so far: their times ("> …") are lower bounds, which leaves the ratio to the best one exact.
+    """Ordinary ranking, RBF kernel, relative residual 10⁻⁶. Measured is the chosen solver with the time to choose it.
+    The floor is the best of primal, dual and plain dual CG. Other solvers are stopped once they take longer than the
+    fastest so far. Their times ("> …") are lower bounds; the ratio to the best solver is exact all the same.
     """
     cases, d = (cells(QUICK), 4) if quick else (cells(GRID), 10)
     measured = dict(measure(cases, d, seed=0))
@@ -156,7 +159,7 @@ def grid(quick: bool) -> list[Row]:
 
 
 def case_row(case: Case, measured: Measured) -> Row:
-    """The chosen solver against the best one."""
+    """A row that compares the chosen solver with the best one."""
     note = "; ".join(f"{name} {run}" for name, run in measured.runs.items())
     note += f"; choosing {1e3 * measured.planning:.1f} ms"
     if not measured.runs[measured.chosen].finished:
@@ -174,12 +177,12 @@ def case_row(case: Case, measured: Measured) -> Row:
 
 
 def summary(measured: dict[Case, Measured], n_cases: int) -> list[Row]:
-    """How often and how far the choice was off, against the best solver and against the plain one."""
+    """How often, and by how much, the chosen solver was slower than the best and than the plain one."""
     decided = {case: one for case, one in measured.items() if one.best is not None}
     rest = f"in {len(measured) - len(decided)} of {len(measured)} no solver finished; "
     rest += f"{n_cases - len(measured)} of {n_cases} not run in time"
     to_best = [(one.within(one.best or 0.0, TO_BEST), one.mine / (one.best or 1.0)) for one in decided.values()]
-    # A plain run that was cut off took longer than the fastest.
+    # A plain run that was cut off is longer than the fastest run.
     plain = [(one, one.runs["plain"]) for one in decided.values()]
     to_plain = [(one.within(run.seconds, TO_PLAIN), one.mine / run.seconds) for one, run in plain if run.finished]
     slower = sum(not held for held, _ in to_plain)
@@ -199,7 +202,7 @@ def summary(measured: dict[Case, Measured], n_cases: int) -> list[Row]:
 
 
 def main(seed: int = 1, features: int = 10, sizes: str = "300,1000,2000") -> None:
-    """Print the cases as they are measured, and the summary."""
+    """Print each case when it is measured, and then the summary."""
     cases = cells({n: GRID[n] for n in map(int, sizes.split(","))})
     measured: dict[Case, Measured] = {}
     for case, one in measure(cases, features, seed):

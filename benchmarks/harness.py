@@ -1,4 +1,4 @@
-"""What every suite uses: rows of a table, interleaved timing, peak memory, time limits, the register of suites."""
+"""Used by every suite: rows of a table, interleaved timing, peak memory, time limits, the register of suites."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: what was measured, the floor measured beside it, and the bar for their ratio.
+    """One line of a table: a measured value, the floor measured beside it, and the bar for their ratio.
 
-    ``measured`` and ``floor`` are in ``unit`` ("s", "MiB", "iterations", "error", "slope", "share", "×"); without a
-    floor the ratio is the measured value itself. ``series`` and ``x`` place the row on a curve.
+    ``measured`` and ``floor`` are in ``unit`` ("s", "MiB", "iterations", "error", "slope", "share", "×"). Without a
+    floor the ratio is the measured value itself. ``series`` and ``x`` give the row's place on a curve.
     """
 
     name: str
@@ -33,20 +33,20 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Measured over floor; None where there is nothing to compare."""
+        """Measured value divided by floor; None if there is nothing to compare."""
         if self.measured is None or (self.floor is None and self.bar is None):
             return None
         return self.measured if self.floor is None else self.measured / self.floor
 
     @property
     def holds(self) -> bool | None:
-        """Whether the ratio stays within the bar; None without a bar or a ratio."""
+        """Whether the ratio is within the bar; None without a bar or a ratio."""
         return None if self.bar is None or self.ratio is None else self.ratio <= self.bar
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A function that gives rows, its title, the sentences that explain it, and how it is drawn."""
+    """A function that returns rows, its title, an explanation, and how its rows are drawn."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ SUITES: dict[str, Suite] = {}
 
 
 def suite(title: str, *, plot: str = "bars", axes: tuple[str, str] = ("", "")) -> Callable[..., Any]:
-    """Register a function(quick) -> rows under its own name; its docstring is printed above the table."""
+    """Register a function(quick) -> rows under its own name. Its docstring is the text above the table."""
 
     def register(run: Callable[[bool], list[Row]]) -> Callable[[bool], list[Row]]:
         name = run.__name__
@@ -72,16 +72,16 @@ def suite(title: str, *, plot: str = "bars", axes: tuple[str, str] = ("", "")) -
 
 @dataclass(frozen=True)
 class Job:
-    """A callable and what has to be made for it, outside of the measured time, before each run."""
+    """A callable, and a function that prepares its argument before each run, outside the measured time."""
 
     run: Callable[[Any], Any]
     prepare: Callable[[], Any]
 
 
 def measure(jobs: dict[str, Callable[[], Any] | Job], repeats: int = 3) -> dict[str, float]:
-    """Seconds of each job, the least of some runs; the jobs take turns, so that a slow spell of the machine hits all.
+    """Seconds of each job, the least of several runs. The jobs take turns, so that a slow moment affects all of them.
 
-    Every job runs at least twice, however few repeats are asked for: the first run warms caches and compiled loops.
+    Every job runs at least twice, because the first run warms caches and compiled loops.
     """
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(max(2, repeats)):
@@ -103,10 +103,10 @@ def seconds(job: Callable[[], Any] | Job) -> float:
 
 
 def peak_mib(job: Callable[[], Any]) -> float:
-    """Most MiB allocated at one time beyond what was held before, the result included.
+    """Peak of the allocated MiB beyond what was allocated before, including the result.
 
-    Counted by tracemalloc, to which NumPy reports its arrays, and SciPy's LAPACK wrappers the workspace that they
-    take as NumPy arrays. BLAS's own buffers (a few MiB, whatever the size) are not seen.
+    Counted by tracemalloc. NumPy reports its arrays to it, and SciPy's LAPACK wrappers take their workspace as NumPy
+    arrays. BLAS's own buffers (a few MiB for any size) are not counted.
     """
     tracemalloc.start()
     try:
@@ -121,27 +121,27 @@ def peak_mib(job: Callable[[], Any]) -> float:
 
 
 class Deadline:
-    """A watch for iterations that stops them when their time is up, and keeps when each of them ended."""
+    """A callback for iterations that stops them when their time is up, and records when each ended."""
 
     def __init__(self, limit: float):
         self.end, self.passed = time.perf_counter() + limit, False
         self.times: list[float] = []
 
     def __call__(self, number: int, iterate: Any) -> bool:
-        """True asks to stop."""
+        """Record the time; True means stop."""
         self.times.append(time.perf_counter())
         self.passed = self.times[-1] > self.end
         return self.passed
 
     @property
     def per_iteration(self) -> float:
-        """Mean seconds of an iteration, the first left out."""
+        """Mean seconds of an iteration, without the first."""
         return (self.times[-1] - self.times[0]) / (len(self.times) - 1)
 
 
 @contextmanager
 def cut_short() -> Iterator[None]:
-    """Iterations are stopped on purpose here: no warning of it."""
+    """Ignore ConvergenceWarning: iterations are stopped early on purpose here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

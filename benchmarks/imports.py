@@ -1,4 +1,4 @@
-"""What an import costs, in fresh processes."""
+"""The time of an import, in new processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OURS = ("import condrank", "from condrank import ConditionalRanker")
 
 
 def import_seconds(statement: str) -> float:
-    """Seconds of a statement in a new interpreter, its start not counted."""
+    """Seconds of a statement in a new interpreter, without the start of the interpreter."""
     code = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -20,7 +20,7 @@ def import_seconds(statement: str) -> float:
 
 @suite("Time of an import")
 def imports(quick: bool) -> list[Row]:
-    """Each in a new process, taking turns, the least of several. Floor: the parts of scikit-learn that are needed."""
+    """Each import in a new process, in turns, the least of several. Floor: the parts of scikit-learn that it needs."""
     statements = (FLOOR, OURS[0]) if quick else (FLOOR, *OURS)
     best = dict.fromkeys(statements, float("inf"))
     for _ in range(1 if quick else 7):

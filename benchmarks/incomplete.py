@@ -1,4 +1,4 @@
-"""Incomplete graphs: the closed form as preconditioner against plain conjugate gradients on the dual system."""
+"""Incomplete graphs: the closed form as preconditioner, compared with plain conjugate gradients on the dual system."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from condrank.solvers.system import Options
 
 TOL = 1e-6
 ALPHA = 0.1
-# Plain iterations are cut off here: their time is then a lower bound, and the ratio an upper one.
+# Plain iterations are cut off after this many seconds. Their time is then a lower bound, and the ratio an upper bound.
 LIMIT = 60.0
-# A plain run longer than this many seconds is not repeated: it has long been warm.
+# A plain run longer than this many seconds is not repeated: warming up does not matter for it.
 ONCE = 20.0
 
 
 def fit(graph: RelationGraph, gamma: float, loss: str, tol: float = TOL) -> ConditionalRanker:
-    """Our fit."""
+    """Fit condrank's ranker."""
     with cut_short():
         return ConditionalRanker(loss=loss, kernel="rbf", gamma=gamma, alpha=ALPHA, tol=tol, max_iter=5000).fit(graph)
 
 
 def plain(graph: RelationGraph, gamma: float, loss: str, dense: bool, limit: float) -> tuple[np.ndarray, int, bool]:
-    """Values at the edges by plain CG, its iterations, and whether it was cut off."""
+    """Values at the edges by plain CG, its number of iterations, and whether it was cut off."""
     deadline = Deadline(limit)
     system = PlainDual(graph, gamma, "ordinary", loss, dense)
     found = system.solve(ALPHA, TOL, 20_000, deadline)
@@ -40,9 +40,10 @@ def plain(graph: RelationGraph, gamma: float, loss: str, dense: bool, limit: flo
 
 
 def compare(graph: RelationGraph, gamma: float, loss: str, dense: bool, bar: float, limit: float) -> tuple[Row, int]:
-    """One row: our fit against plain dual CG, the better of two runs each, a long plain one alone; and its iterations.
+    """A row that compares our fit with plain dual CG, and the iterations of plain CG.
 
-    The two residuals are of different systems, so the note has each one's error at the edges against a tight solution.
+    Each is the better of two runs, but a long plain run is done once. The two residuals belong to different systems, so
+    the note has the errors of both at the edges, compared with a more precise solution.
     """
     seconds, floor = float("inf"), float("inf")
     values, n_plain, cut = np.empty(0), 0, False
@@ -58,7 +59,7 @@ def compare(graph: RelationGraph, gamma: float, loss: str, dense: bool, bar: flo
     exact = seen(fit(graph, gamma, loss, 1e-9).predict(graph)[places(graph)], graph, loss)
     both = ranker.predict(graph)[places(graph)], values
     errors = [np.linalg.norm(seen(found, graph, loss) - exact) / np.linalg.norm(exact) for found in both]
-    # What ran, not what was planned.
+    # The solver that ran, not the planned one.
     solver = "primal" if isinstance(ranker.fitted_.system, PrimalSystem) else ranker.solver_
     note = f"{solver}, {ranker.n_iter_} iterations against {n_plain}; errors {errors[0]:.0e}, {errors[1]:.0e}"
     note += f"; plain was cut off after {limit:.0f} s: the ratio is an upper bound" if cut else ""
@@ -73,16 +74,17 @@ def places(graph: RelationGraph) -> tuple[np.ndarray, np.ndarray]:
 
 
 def seen(values: np.ndarray, graph: RelationGraph, loss: str) -> np.ndarray:
-    """What the loss sees of values at the edges: of ranking, their deviations from each node's mean."""
+    """The part of values at the edges that the loss depends on: for ranking, deviations from each node's mean."""
     return EdgeLoss(get_loss(loss), graph.relation, graph.relation.weights)(values)
 
 
 @suite("Incomplete graphs against plain dual conjugate gradients")
 def incomplete(quick: bool) -> list[Row]:
-    """RBF kernel, λ = 0.1, relative residual 10⁻⁶; times include everything: kernel, eigendecomposition, iterations.
-    Measured is condrank, the floor is plain CG on the dual system; a bar of 0.1 means ten times faster. Edge-wise
-    products without preconditioner are extrapolated: seconds an iteration of a few, times plain CG's iterations. Errors
-    in the notes are those of the values at the edges, condrank's and the plain one's, against a tight solution.
+    """RBF kernel, λ = 0.1, relative residual 10⁻⁶. Times include everything: kernel, eigendecomposition, iterations.
+    Measured is condrank; the floor is plain CG on the dual system. A bar of 0.1 means ten times faster. Edge-wise
+    products without preconditioner are extrapolated: seconds per iteration, from a few iterations, times the iterations
+    of plain CG. The notes have the errors of the values at the edges, of condrank and of plain CG, compared with a more
+    precise solution.
     """
     d, (n, n_edges), (n_sparse, sparse_edges), limit = (
         (5, (60, 1500), (80, 300), 1.0) if quick else (10, (1000, 500_000), (2000, 50_000), LIMIT)
@@ -109,8 +111,8 @@ def incomplete(quick: bool) -> list[Row]:
 
 @suite("Iterations with and without the closed form as preconditioner")
 def iterations(quick: bool) -> list[Row]:
-    """Iterations to a relative residual of 10⁻⁸, RBF kernel of three widths: preconditioned (measured) against plain
-    dual conjugate gradients (floor).
+    """Iterations to a relative residual of 10⁻⁸, RBF kernel of three widths: preconditioned (measured) and plain dual
+    conjugate gradients (floor).
     """
     n, d, cap = (30, 5, 500) if quick else (300, 10, 5000)
     models = [("ordinary", "regression"), ("ordinary", "ranking"), ("symmetric", "ranking")]
@@ -143,14 +145,14 @@ def iterations(quick: bool) -> list[Row]:
 
 
 def without_loops(n: int, d: int, relation: str) -> RelationGraph:
-    """Every pair but the loops."""
+    """A graph with every pair except loops."""
     Y = data.complete(n, d, relation).to_dense().copy()
     np.fill_diagonal(Y, np.nan)
     return RelationGraph(data.nodes(n, d), Y)
 
 
 def sampled(n: int, d: int, share: float, relation: str) -> RelationGraph:
-    """A share of the pairs; of both directions or of none where the relation ties them."""
+    """A graph with a share of the pairs; both directions or none if the relation is symmetric or reciprocal."""
     if relation == "ordinary":
         return data.incomplete(n, d, int(share * n * n), relation)
     Y = data.complete(n, d, relation).to_dense().copy()

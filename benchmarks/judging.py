@@ -1,4 +1,4 @@
-"""Judging a ranker on a sparse graph: it should cost the edges, not all pairs."""
+"""Judging a ranker on a sparse graph: the cost should grow with the edges, not with all pairs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ N_NODES, N_FEATURES = 20_000, 8
 
 @suite("Judging observed edges", plot="curves", axes=("edges", "seconds"))
 def judging(quick: bool) -> list[Row]:
-    """``score`` of a fitted ranker on a graph of 20,000 nodes with 8 features, and ``predict_edges`` of as many pairs;
-    floor: sorting the labels of all edges by row (np.lexsort). The cost should grow as the number of edges does.
+    """``score`` of a fitted ranker on a graph of 20,000 nodes with 8 features, and ``predict_edges`` of as many pairs.
+    Floor: sorting the labels of all edges by row (np.lexsort). The cost should grow in proportion to the edges.
     """
     n, counts = (500, (5_000,)) if quick else (N_NODES, (250_000, 500_000, 1_000_000, 2_000_000))
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Large sparse graphs: the cost of an iteration against its bare products, and how cost grows with edges and nodes."""
+"""Large sparse graphs: an iteration compared with its bare products, and how cost grows with edges and nodes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from condrank.solvers.system import Options
 
 @suite("A large sparse graph: an iteration against its bare products")
 def large(quick: bool) -> list[Row]:
-    """Linear kernel on explicit features, reciprocal ranking. Floor of an iteration: the two sampled products over the
-    observed edges that it cannot do without (values at the edges, sparse times dense), with the same compiled loops.
+    """Linear kernel on explicit features, reciprocal ranking. The floor of an iteration is the two sampled products
+    over the observed edges that it needs (values at the edges, and sparse times dense), with the same compiled loops.
     """
     n, n_edges, d, steps = (500, 10_000, 8, 4) if quick else (100_000, 5_000_000, 64, 12)
     graph = data.incomplete(n, d, n_edges, "reciprocal")
@@ -52,9 +52,9 @@ def large(quick: bool) -> list[Row]:
 
 @suite("How cost grows", plot="curves", axes=("edges (nodes for the complete graph)", "seconds"))
 def scaling(quick: bool) -> list[Row]:
-    """Ten iterations of ordinary ranking on explicit features: against the edges with the nodes fixed, and against the
-    edges with a fixed number a node; and the closed form of a complete graph with an RBF kernel against the nodes. The
-    slope of log seconds over log size is fitted to the larger sizes of each curve.
+    """Ten iterations of ordinary ranking on explicit features, for more edges with a fixed number of nodes, and for
+    more nodes with a fixed number of edges per node; and the closed form of a complete graph with an RBF kernel, for
+    more nodes. The slope of log seconds over log size is fitted to the larger sizes of each curve.
     """
     if quick:
         fixed, by_edges, by_nodes, by_complete = 200, (1000, 2000, 4000), (50, 100, 200), (30, 60)
