@@ -1,4 +1,4 @@
-"""Games: the logistic loss by Newton's method, each step the same preconditioned iteration."""
+"""Games: the logistic loss by Newton's method, where each step is the same preconditioned iteration."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from condrank import ConditionalRanker, RelationGraph
 
 
 def games(n: int, d: int, n_games: int) -> RelationGraph:
-    """Games between nodes with strengths and a cyclic part; each is one edge, 1 or -1."""
+    """Games between nodes, decided by strengths and a cyclic part. Each game is one edge, 1 or -1."""
     X = data.nodes(n, d)
     drawn = np.column_stack(data.pairs(n, 3 * n_games))
     rng = np.random.default_rng(5)
-    # Two nodes meet once: outcomes of a second game might contradict the first.
+    # Two nodes meet once, because the outcome of a second game might contradict the first.
     first, second = rng.permutation(drawn[drawn[:, 0] < drawn[:, 1]])[:n_games].T
     log_odds = 3 * np.einsum("ij,ij->i", (X @ data.bilinear(d, "reciprocal"))[first], X[second])
     log_odds += X[first, 0] - X[second, 0]
@@ -24,8 +24,8 @@ def games(n: int, d: int, n_games: int) -> RelationGraph:
 
 @suite("Games and the logistic loss")
 def logistic(quick: bool) -> list[Row]:
-    """Reciprocal relation, λ = 1, to a gradient of 10⁻⁶ of the first. Floor: least squares on the same games, to the
-    same tolerance and with the same preconditioned iteration.
+    """Reciprocal relation, λ = 1, until the gradient is 10⁻⁶ of the first. Floor: least squares on the same games, to
+    the same tolerance and with the same preconditioned iteration.
     """
     n, d, n_games = (60, 5, 300) if quick else (3000, 10, 150_000)
     graph = games(n, d, n_games)

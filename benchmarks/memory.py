@@ -1,4 +1,4 @@
-"""What a plan says of memory, beside what a fit takes."""
+"""Memory: the estimate of a plan compared with what a fit takes."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def in_float32(graph: RelationGraph) -> RelationGraph:
 
 
 def sparse_nodes(n: int, d: int) -> RelationGraph:
-    """Every pair observed, of nodes with few features each."""
+    """Every pair observed, between nodes with sparse features."""
     X = sparse.random_array((n, d), density=0.02, rng=np.random.default_rng(0), format="csr")
     return RelationGraph(X, np.random.default_rng(1).normal(size=(n, n)))
 
 
 def outcomes(n: int, n_edges: int) -> RelationGraph:
-    """Games won and lost."""
+    """A graph of games won and lost."""
     graph = incomplete(n, 20, n_edges, "reciprocal")
     edges: Any = graph.relation
     apart = edges.sources != edges.indices
@@ -36,7 +36,7 @@ def outcomes(n: int, n_edges: int) -> RelationGraph:
 
 
 def cases(quick: bool) -> dict[str, tuple[Callable[[], RelationGraph], dict[str, Any]]]:
-    """Graphs and parameters by what they show; iterations are few, as the memory of one is that of all."""
+    """Graphs and parameters by name. Iterations are few, because one needs as much memory as all."""
     n = 300 if quick else 2500
     E, rbf = n * n, {"kernel": "rbf"}
     primal, dual = {**rbf, "solver": "primal", "max_iter": 12}, {**rbf, "solver": "dual", "max_iter": 6}
@@ -84,9 +84,9 @@ def cases(quick: bool) -> dict[str, tuple[Callable[[], RelationGraph], dict[str,
 
 @suite("Memory: planned and taken", axes=("", "measured / planned or planned / measured"))
 def memory(quick: bool) -> list[Row]:
-    """Most bytes held at one time during a fit beyond its inputs (tracemalloc) beside what `plan` said before. The
-    measured value is their ratio, or its inverse where the plan says more: at most 1.25. Each case was fitted once
-    before, so that imports and compiled loops are not counted.
+    """Peak memory of a fit beyond its inputs (tracemalloc), compared with the estimate of `plan`. The measured value is
+    their ratio, or its inverse if the plan says more; it should be at most 1.25. Imports and compiled loops are warmed
+    up by an earlier fit, so they are not counted.
     """
     rows = []
     for name, (make, params) in cases(quick).items():
@@ -97,7 +97,7 @@ def memory(quick: bool) -> list[Row]:
                 ConditionalRanker(**{**params, "max_iter": 1}).fit(graph)
             taken = peak_mib(lambda ranker=ranker, graph=graph: ranker.fit(graph))
         said = f"{planned:.1f} MiB planned, {taken:.1f} MiB taken"
-        # Caches and blocks of fixed size make out small fits: no bar for them.
+        # Small fits have no bar: caches and blocks of fixed size dominate them.
         bar = BAR if taken > 20 else None
         size = " × ".join(f"{n:,}" for n in graph.shape) + f", {graph.n_edges:,} edges"
         rows.append(Row(name, size, max(planned / taken, taken / planned), bar=bar, unit="×", note=said))

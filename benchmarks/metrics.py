@@ -1,4 +1,4 @@
-"""The rank loss of a large table of scores against sorting that table."""
+"""The rank loss of a large table of scores, compared with sorting the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from condrank.metrics import rank_loss
 
 @suite("Rank loss against sorting")
 def metrics(quick: bool) -> list[Row]:
-    """Rank loss of n conditioning nodes × n objects; floor: np.sort of the same matrix of labels."""
+    """Rank loss of n conditioning nodes × n objects. Floor: np.sort of the same matrix of labels."""
     n = 100 if quick else 2000
     rng = np.random.default_rng(0)
     real, scores = rng.normal(size=(n, n)), rng.normal(size=(n, n))

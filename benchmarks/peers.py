@@ -1,4 +1,4 @@
-"""Other roads to the same model, where they can be taken: peers' libraries, explicit edges, the paper's own solver."""
+"""Other ways to the same model: other libraries (if installed), explicit edges, the paper's own solver."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PAPER_ITERATIONS = 200
 
 
 def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> tuple[np.ndarray, int]:
-    """Scores of the training pairs by the paper's route, and its iterations: λ = 0, BiCGSTAB, dense products with K.
+    """Scores of the training pairs by the paper's method (λ = 0, BiCGSTAB, dense products with K), and its iterations.
 
-    A ↦ C-centred rows of K (A + Aᵀ)/2 K; two such products an iteration.
+    The operator maps A to K (A + Aᵀ)/2 K with centred rows. An iteration has two such products.
     """
     K, Y = rbf_kernel(graph.nodes.rows), graph.to_dense()
     shape = Y.shape
@@ -45,7 +45,7 @@ def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> tuple[np.n
 
 
 def kernel_ridge(graph: RelationGraph, alpha: float) -> np.ndarray:
-    """Scores of the training pairs by scikit-learn's KernelRidge, every edge an example."""
+    """Scores of the training pairs by scikit-learn's KernelRidge, with every edge as an example."""
     K = rbf_kernel(graph.nodes.rows)
     edges = np.kron(K, K)
     y = graph.to_dense().ravel()
@@ -62,7 +62,7 @@ def kron_rls(graph: RelationGraph, alpha: float) -> np.ndarray:
 
 
 def boosted(graph: RelationGraph, module: str) -> np.ndarray:
-    """Scores of the training pairs by gradient-boosted trees on both nodes' features, every edge an example."""
+    """Scores of the training pairs by gradient-boosted trees on the features of both nodes, with edges as examples."""
     X, n = graph.nodes.rows, len(graph)
     edges = np.hstack([np.repeat(X, n, axis=0), np.tile(X, (n, 1))])
     library = importlib.import_module(module)
@@ -71,7 +71,7 @@ def boosted(graph: RelationGraph, module: str) -> np.ndarray:
 
 
 def beside(name: str, ranker: ConditionalRanker, graph: RelationGraph, peer: Callable[[], np.ndarray]) -> Row:
-    """condrank against a peer, fit and scores of all pairs both, and how far apart the two are."""
+    """A row that compares condrank with a peer: fit and scores of all pairs, and how far the scores differ."""
     found = {}
     times = measure(
         {
@@ -88,8 +88,8 @@ def beside(name: str, ranker: ConditionalRanker, graph: RelationGraph, peer: Cal
 
 @suite("condrank beside its peers")
 def peers(quick: bool) -> list[Row]:
-    """Fit and scores of all training pairs: measured is condrank, the floor is the peer, a ratio below 1 means that
-    condrank is faster. Same RBF kernel and λ; libraries that are not installed are named and left out.
+    """Fit and scores of all training pairs. Measured is condrank, the floor is the peer: a ratio below 1 means that
+    condrank is faster. RBF kernel and λ are the same. Libraries that are not installed are listed without a value.
     """
     small, medium, n_paper = ((8, 16), 16, 30) if quick else ((20, 40, 60), 600, 600)
     iterations = 10 if quick else PAPER_ITERATIONS
@@ -124,7 +124,7 @@ def peers(quick: bool) -> list[Row]:
 
 
 def paper_rows(n: int, iterations: int) -> list[Row]:
-    """The paper's route for symmetric ranking beside the closed form, and beside our own early stopping."""
+    """The paper's method for symmetric ranking, compared with the closed form and with our own early stopping."""
     graph = data.complete(n, 10, "symmetric")
     held_out = data.complete(20, 10, "symmetric", seed=8)
     closed = ConditionalRanker("symmetric", kernel="rbf", alpha=0.1)

@@ -1,8 +1,8 @@
-"""The floor of incomplete graphs: plain conjugate gradients on the dual system, as pairwise kernel methods do it.
+"""The floor of incomplete graphs: plain conjugate gradients on the dual system, as in pairwise kernel methods.
 
-With K̄ the Kronecker (symmetric, reciprocal) kernel between the observed edges and L the identity or (ranking) the
-projector that takes out each node's mean, solve (L K̄ L + λ) a = L y. A product with K̄ is K S K at the observed edges
-of the sparse S that holds a: by two dense products, or by the vec trick over the compiled loops that condrank uses.
+K̄ is the Kronecker (symmetric, reciprocal) kernel between the observed edges. L is the identity or, for ranking, the
+projector that subtracts each node's mean. The system is (L K̄ L + λ) a = L y. A product with K̄ is K S K at the
+observed edges, where S is sparse with entries a: by two dense products, or by the vec trick with compiled loops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from condrank.solvers.system import Watch
 
 
 class PlainDual:
-    """The dual system of one graph with an RBF kernel; O(n³) or O(n_edges n) a product."""
+    """The dual system of one graph with an RBF kernel. A product costs O(n³) or O(n_edges n)."""
 
     def __init__(self, graph: RelationGraph, gamma: float, relation: str, loss: str, dense: bool):
         self.K = rbf_kernel(graph.nodes.rows, gamma=gamma)
@@ -51,5 +51,5 @@ class PlainDual:
         return krylov(lambda a: self.apply(a, alpha), rhs, tol=tol, max_iter=max_iter, watch=watch)
 
     def values(self, a: np.ndarray) -> np.ndarray:
-        """The model's values at the observed edges."""
+        """The values of the model at the observed edges."""
         return self.kernel_times(self.centre(a))

@@ -1,4 +1,4 @@
-"""The constants of the plan, measured: where dense products overtake sampled ones, and what an eigh costs."""
+"""Measures constants of the plan: where dense products become faster than sampled ones, and the cost of an eigh."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from condrank.solvers.primal import PrimalSolver, PrimalSystem
 
 @suite("Dense or sampled products", plot="curves", axes=("share of pairs observed", "seconds a product of the system"))
 def products(quick: bool) -> list[Row]:
-    """One product of the system of an incomplete graph, all n×n values formed (dense) or only those at the edges
-    (sampled), RBF kernel, ordinary ranking. This suite sets three constants of condrank.base.measured, which are the
-    floors of their rows: DENSE_FROM_SHARE_OF_PAIRS, where the two cross; SAMPLED_SPEED_PER_DENSE_SPEED, the speed of
-    the sampled loops relative to a matrix product; and EIGH_FLOPS_PER_CUBED_NODE, the n³ operations of a matrix
-    product that take as long as an eigendecomposition.
+    """One product of the system of an incomplete graph, RBF kernel, ordinary ranking: with all n×n values (dense), or
+    only those at the edges (sampled). This suite sets three constants of condrank.base.measured, which are the floors
+    of their rows: DENSE_FROM_SHARE_OF_PAIRS, the share at which both take the same time; SAMPLED_SPEED_PER_DENSE_SPEED,
+    the speed of the sampled loops relative to a matrix product; and EIGH_FLOPS_PER_CUBED_NODE, the time of an
+    eigendecomposition in n³ operations of a matrix product.
     """
     sizes, densities = ((64,), (0.05, 0.2, 0.5)) if quick else ((1000, 2000), (0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
     rows, constants = [], []
@@ -31,7 +31,7 @@ def products(quick: bool) -> list[Row]:
         A, B = data.nodes(n, n), data.nodes(n, n, seed=1)
         K = rbf_kernel(data.nodes(n, 10))
         bare = measure({"product": lambda A=A, B=B: A @ B} | eigen_jobs(K), 2)
-        # Coordinates depend on the nodes only: one eigendecomposition serves all densities.
+        # Coordinates depend only on the nodes, so one eigendecomposition is enough for all densities.
         ranker = ConditionalRanker(kernel="rbf")
         first = data.incomplete(n, 10, n)
         rows_of = PrimalSolver().build(Problem(first, read_settings(ranker, first))).rows
@@ -64,7 +64,7 @@ def products(quick: bool) -> list[Row]:
 
 
 def crossing_row(densities: np.ndarray, gaps: np.ndarray, size: str) -> Row:
-    """The density at which both products take the same time, between two measured ones."""
+    """The density at which both products take the same time, interpolated between two measured densities."""
     above = np.flatnonzero(gaps > 0)
     if len(above) == 0 or above[0] == 0:
         note = "dense never faster" if len(above) == 0 else "dense always faster"
@@ -76,7 +76,7 @@ def crossing_row(densities: np.ndarray, gaps: np.ndarray, size: str) -> Row:
 
 @suite("LAPACK drivers", plot="curves", axes=("n", "seconds"))
 def eigh(quick: bool) -> list[Row]:
-    """Eigendecomposition of an RBF kernel matrix, overwritten, by each driver; floor: one n×n product."""
+    """Eigendecomposition of an RBF kernel matrix, in place, by each driver. Floor: one n×n product."""
     rows = []
     for dtype in (np.float64, np.float32):
         for n in (40, 80) if quick else (250, 500, 1000, 2000):

@@ -1,4 +1,4 @@
-"""Tables of rows: on the terminal, as CSV and as Markdown, with a picture. Nothing in them is typed by hand."""
+"""Writes tables: on the terminal, as CSV and as Markdown with a picture. Nothing in them is typed by hand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from benchmarks.harness import SUITES, Row, Suite
 from experiments.tables import in_seconds, machine, markdown_table
 
 COLUMNS = ("name", "size", "measured", "floor", "ratio", "bar", "holds", "note")
-QUICK = "A quick run at tiny sizes: it shows that the suite works, its figures mean nothing."
+QUICK = "A quick run at tiny sizes. It shows that the suite works; its figures mean nothing."
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A suite's rows and how long it took."""
+    """The rows of a suite, and how long it took."""
 
     suite: Suite
     rows: list[Row]
@@ -42,7 +42,7 @@ def show(outcome: Outcome, console: Console) -> None:
 
 
 def write(outcome: Outcome, folder: Path) -> None:
-    """Write <suite>.csv, <suite>.md and <suite>.png, and the index of all suites that are in the folder."""
+    """Write <suite>.csv, <suite>.md and <suite>.png, and an index of all suites in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     name = outcome.suite.name
     with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
@@ -70,14 +70,14 @@ def markdown(outcome: Outcome) -> str:
 
 
 def index(folder: Path) -> str:
-    """A page that links every suite that was run."""
+    """A page with links to every suite that was run."""
     lines = ["# Benchmarks", "", "Each page is written by `python -m benchmarks <suite>`.", ""]
     lines += [f"- [{one.title}]({name}.md)" for name, one in SUITES.items() if (folder / f"{name}.md").exists()]
     return "\n".join([*lines, ""])
 
 
 def cells_of(row: Row) -> list[str]:
-    """A row as text."""
+    """The cells of a row, as text."""
     ratio, bar = row.ratio, row.bar
     return [
         row.name,
@@ -92,12 +92,12 @@ def cells_of(row: Row) -> list[str]:
 
 
 def yes_or_no(row: Row) -> str:
-    """Whether the bar holds, in a word; nothing where there is none."""
+    """Whether the bar holds, in a word; empty without a bar."""
     return {True: "yes", False: "no", None: ""}[row.holds]
 
 
 def number(value: float | None, unit: str) -> str:
-    """A measured value for people."""
+    """A measured value as text, with its unit."""
     if value is None:
         return ""
     if unit == "s":

@@ -1,4 +1,4 @@
-"""A million nodes: the whole relation between them is known through their classes, and nothing of size n×n is made."""
+"""A million nodes: their classes give the whole relation between them, and no array of size n×n is made."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def members(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def peak_of_fit(n: int, d: int) -> None:
-    """Print how many KiB a process had at most that makes a graph and fits a ranker to it, and before the fit."""
+    """Make a graph, fit a ranker, and print the peak memory of the process in KiB: before the fit, and in all."""
     graph = RelationGraph.from_classes(*members(n, d))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ConditionalRanker("symmetric").fit(graph)
@@ -37,7 +37,7 @@ def peak_of_fit(n: int, d: int) -> None:
 
 
 def in_process(n: int, d: int) -> tuple[float, float]:
-    """MiB at the peak of a process of its own, before the fit and in all."""
+    """Peak memory in MiB of a separate process, before the fit and in all."""
     code = f"from benchmarks.scale import peak_of_fit; peak_of_fit({n}, {d})"
     root = Path(__file__).resolve().parent.parent
     out = subprocess.run([sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True).stdout
@@ -47,10 +47,10 @@ def in_process(n: int, d: int) -> tuple[float, float]:
 
 @suite("A million nodes, 10¹² labelled edges")
 def million(quick: bool) -> list[Row]:
-    """Linear kernel on single-precision features, 50 classes, "same class" as relation, which is kept factored. Floor
-    of a fit: the bare Gram product X.T @ X in the same process. Memory is that of a whole process of its own, most
-    resident at one time; its floor is the features and 1.5 GiB. Evaluation: some conditioning nodes against all
-    objects, beside the bare product of their scores.
+    """Linear kernel on single-precision features, 50 classes; the relation "same class" stays factored. Floor of a fit:
+    the bare Gram product X.T @ X in the same process. Memory is the peak resident size of a separate process; its floor
+    is the features and 1.5 GiB. Evaluation: some conditioning nodes with all objects; its floor is the bare product
+    that gives their scores.
     """
     n, d, n_queries = (5000, 16, 5) if quick else (1_000_000, 128, 20)
     X, labels = members(n, d)
@@ -91,8 +91,8 @@ def million(quick: bool) -> list[Row]:
 
 @suite("Cost against nodes, relation kept factored", plot="curves", axes=("nodes", "seconds"))
 def growth(quick: bool) -> list[Row]:
-    """The same fit from 10⁴ to 10⁶ nodes, beside the bare Gram product; the slope is that of a straight line through
-    log seconds over log nodes, by least squares. A slope of 1 is cost in proportion to nodes.
+    """The same fit from 10⁴ to 10⁶ nodes, and the bare Gram product. The slope is that of a straight line through log
+    seconds over log nodes, by least squares. A slope of 1 means that cost is in proportion to nodes.
     """
     sizes, d = ((1000, 2000, 4000), 16) if quick else ((10_000, 30_000, 100_000, 300_000, 1_000_000), 128)
     X, labels = members(max(sizes), d)

@@ -1,4 +1,4 @@
-"""Choosing λ: folds cost their eigendecompositions, however many λ are tried, and no copy of the node data."""
+"""Choosing λ: folds cost one eigendecomposition each, for any number of λ, and no copy of the node data."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from condrank.model_selection.held_out import Fold
 
 
 def eigh(A: np.ndarray) -> None:
-    """An eigendecomposition that overwrites its argument."""
+    """Compute an eigendecomposition that overwrites its argument."""
     linalg.eigh(A, driver="evd", overwrite_a=True, check_finite=False)
 
 
 @suite("Folds of nodes with a path of λ inside")
 def folds(quick: bool) -> list[Row]:
     """Five folds of setting 4 and 30 values of λ, RBF kernel, without the last fit to all nodes. Floor: five
-    eigendecompositions of the training size. Shown beside it: the same with one λ, which is what the fits cost;
-    refitting for every λ (measured for three λ, times ten); and a floor that no program without a way round them goes
-    below, the eigendecompositions with the bare matrix products: two of the training size a fold for the labels, and
-    for each λ those that take its weights to scores of the test pairs.
+    eigendecompositions of the training size. Other rows show one λ, which is the cost of the fits; refitting for every
+    λ (measured for three λ, times ten); and the bare work: the eigendecompositions and the matrix products that a
+    straightforward program needs, which are two of the training size per fold for the labels, and for each λ those from
+    its weights to scores of the test pairs.
     """
     n, repeats = (100, 2) if quick else (1000, 3)
     alphas = np.logspace(-4, 3, 30)
@@ -69,8 +69,8 @@ def folds(quick: bool) -> list[Row]:
 
 @suite("Memory of a search")
 def search_memory(quick: bool) -> list[Row]:
-    """Peak memory of choosing among 4 λ and 2 kernel widths over 5 folds (setting 4), beyond the graph, with many
-    features: floor is one copy of the node data, of which there must be none per fold or candidate.
+    """Peak memory, beyond the graph, of choosing among 4 λ and 2 kernel widths over 5 folds (setting 4), with many
+    features. Floor: one copy of the node data. There must be no copy per fold or candidate.
     """
     n, d = (60, 2000) if quick else (800, 100_000)
     rng = np.random.default_rng(0)

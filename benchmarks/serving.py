@@ -1,4 +1,4 @@
-"""The service under load, from a process of its own over loopback, and the time to load a model."""
+"""The service under load from another process over loopback, and the time to load a model."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ K, PER_SECOND, CONNECTIONS = 10, 50, 4
 
 @suite("The service over loopback")
 def serving(quick: bool) -> list[Row]:
-    """`condrank serve` in one process, asked from another: top-10 of all objects, one conditioning node a request,
-    symmetric ranking learned from 50 classes, 64 features, single precision. Requests are sent at a constant rate
-    whether or not earlier ones are answered, and their times count from the moment they were due. Memory: growth of the
-    server's resident set over requests sent one after the other on four connections, after as many as a tenth of them.
-    Loading: in a new process, after `from condrank import TableRanker`.
+    """`condrank serve` in one process, with requests from another: the top-10 of all objects for one conditioning node
+    per request; symmetric ranking learned from 50 classes, 64 features, single precision. Requests are sent at a
+    constant rate, also if earlier ones are not answered yet, and their times count from the moment they were due.
+    Memory is the growth of the server's resident size over requests sent one after the other on four connections,
+    after a tenth as many to warm up. Loading is in a new process, after `from condrank import TableRanker`.
     """
     n, d, seconds, n_requests, n_load = (2000, 8, 1.0, 100, 100) if quick else (100_000, 64, 20.0, 10_000, 1000)
     rows = []
@@ -95,7 +95,7 @@ def _loading(folder: Path, n: int, repeats: int) -> list[Row]:
 
 
 def _saved(path: Path, n: int, d: int) -> np.ndarray:
-    """A model of n nodes around 50 centres in a file; its features."""
+    """Save a model of n nodes around 50 centres to a file, and return their features."""
     rng = np.random.default_rng(0)
     labels = rng.integers(50, size=n)
     X = 2 * rng.standard_normal((n, d), dtype=np.float32)
@@ -116,7 +116,7 @@ def _load_seconds(path: Path) -> float:
 
 @contextmanager
 def _server(path: Path) -> Iterator[tuple[int, int]]:
-    """The command in a process of its own: its port and process id."""
+    """Run the command in a separate process; gives its port and process id."""
     command = [sys.executable, "-m", "condrank", "serve", str(path), "--port", "0"]
     environment = {**os.environ, "CONDRANK_TOKEN": ""}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
@@ -134,7 +134,7 @@ def _server(path: Path) -> Iterator[tuple[int, int]]:
 
 
 def _resident(pid: int) -> int | None:
-    """Bytes of a process that are in memory, where the system tells."""
+    """Resident bytes of a process; None if the system does not report them."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
@@ -156,7 +156,7 @@ def _post(path: str, body: dict[str, Any]) -> bytes:
 
 
 class _Connections:
-    """Connections that are kept, another one whenever all are in use."""
+    """Connections that are kept open; a new one is opened if all are in use."""
 
     def __init__(self, port: int):
         self.port, self.free, self.all = port, [], []
@@ -181,7 +181,7 @@ class _Connections:
 
 
 async def _at_rate(port: int, requests: list[bytes], per_second: float) -> list[float]:
-    """Seconds of each request, all sent when they are due."""
+    """Seconds of each request; each is sent when it is due."""
     connections = _Connections(port)
 
     async def one(due: float, request: bytes) -> float:
@@ -196,7 +196,7 @@ async def _at_rate(port: int, requests: list[bytes], per_second: float) -> list[
 
 
 async def _at_once(port: int, requests: list[bytes]) -> None:
-    """Requests one after the other on a few connections."""
+    """Send requests one after the other on a few connections."""
     connections, waiting = _Connections(port), iter(requests)
 
     async def work() -> None:

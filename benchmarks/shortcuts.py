@@ -1,4 +1,4 @@
-"""Cross-validation without refitting: whole paths of λ against one fit, and how exact they are against retraining."""
+"""Cross-validation without refitting: whole paths of λ compared with one fit, and errors compared with retraining."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, Leave
 
 SHORTCUTS = {"query": LeaveQueryOut, "node": LeaveNodeOut, "edge": LeaveEdgeOut}
 PATH = np.logspace(-4, 4, 20)
-# The bars: every row left out at 20 λ, and every node at one, within three fits.
+# The bars: leaving out every row at 20 λ, or every node at one λ, should take at most three fits.
 BARS = {"query": 3.0, "node": 3.0}
 EXACT = 1e-8
 
 
 def twins() -> ModuleType:
-    """The naive twins of the tests, which really take rows, nodes and edges out."""
+    """The naive reference implementations of the tests, which retrain without each row, node or edge."""
     folder = str(Path(__file__).resolve().parent.parent / "tests")
     sys.path.insert(0, folder)
     try:
@@ -32,7 +32,7 @@ def twins() -> ModuleType:
 
 
 def worst_error(what: str, relation: str, loss: str, n: int) -> float:
-    """Largest error relative to the largest score of retrained models, over kernels (one singular) and λ."""
+    """Largest error relative to the largest score of the retrained models, over kernels (one singular) and λ."""
     naive, worst = twins(), 0.0
     for width, kernel in ((3, "rbf"), (3, "linear")):
         X = data.nodes(n, width)
@@ -51,10 +51,10 @@ def worst_error(what: str, relation: str, loss: str, n: int) -> float:
 
 @suite("Cross-validation without refitting")
 def shortcuts(quick: bool) -> list[Row]:
-    """Six models, RBF kernel, everything included beside the fit whose factorisation is used. Floor: one fit.
-    Leave-query-out and leave-edge-out at 20 λ from 10⁻⁴ to 10⁴, leave-node-out at λ = 1. Beside them stand the two bare
-    products of n×n that take one λ from the eigenbasis to scores, 20 times. Errors are against retraining on few nodes,
-    RBF and linear kernel, λ from 10⁻⁶ to 10³ of the edge kernel's largest eigenvalue.
+    """Six models, RBF kernel. Times include everything except the fit whose factorisation is used. Floor: one fit.
+    Leave-query-out and leave-edge-out at 20 λ from 10⁻⁴ to 10⁴, leave-node-out at λ = 1. Other rows show the two bare
+    n×n products from the eigenbasis to scores, 20 times. Errors are relative to retraining on few nodes, with RBF and
+    linear kernels and λ from 10⁻⁶ to 10³ of the largest eigenvalue of the edge kernel.
     """
     n, few, count = (80, 4, 2) if quick else (1000, 6, 20)
     rows = []
@@ -67,7 +67,7 @@ def shortcuts(quick: bool) -> list[Row]:
         floor = bare["fit"]
         for what, shortcut in SHORTCUTS.items():
             tried = [1.0] if what == "node" else list(alphas)
-            # Rows and pairs of W = ±Wᵀ are iterated: two λ in the middle stand for all, smaller ones take longer.
+            # Rows and pairs of W = ±Wᵀ need iterations: two λ in the middle represent all; smaller ones take longer.
             slow = what != "node" and relation != "ordinary"
             timed = tried[len(tried) // 3 :: max(1, len(tried) // 3)][:2] if slow else tried
 

@@ -1,4 +1,4 @@
-"""Top-k serving: the best of many objects for each conditioning node, exactly and from a graph of objects."""
+"""Top-k search: the best of many objects for each conditioning node, exactly and with a search graph."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from benchmarks.harness import Row, measure, peak_mib, seconds, suite
 from condrank import ConditionalRanker, RelationGraph
 from condrank.index import ObjectIndex
 
-BLOCK = 4096  # objects of a block of the floor
+BLOCK = 4096  # objects per block in the floor
 
 
 @suite("Top-10 of many objects")
 def top(quick: bool) -> list[Row]:
-    """Symmetric ranking learned from 50 noisy classes, single precision; objects are new nodes of the same classes, and
-    so are the conditioning nodes. Floor of the exact index: a bare sgemm in blocks of 4,096 objects with argpartition,
-    merged at the end (and a bare sgemv with argpartition for one conditioning node). The approximate index is held
-    against the exact one, one conditioning node at a time: 1/20 of its milliseconds, with at most 1 of 20 of the
-    exact top-10 missed.
+    """Symmetric ranking learned from 50 noisy classes, single precision. Objects and conditioning nodes are new nodes
+    of the same classes. Floor of the exact index: a bare sgemm in blocks of 4,096 objects with argpartition, merged at
+    the end (for one conditioning node a bare sgemv with argpartition). The floor of the approximate index is the exact
+    one, one conditioning node at a time: it should take 1/20 of the time and miss at most 1 in 20 of the exact top-10.
     """
     m, n_queries, d, n_train = (3000, 20, 8, 500) if quick else (1_000_000, 1000, 128, 100_000)
     train, labels = _classes(n_train, d, 0)
@@ -89,7 +88,7 @@ def _classes(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _bare(Q: np.ndarray, X: np.ndarray, k: int = 10, block: int = BLOCK, select: bool = True) -> None:
-    """Scores by blocks, the k best of each block by partition, and those of all blocks by another."""
+    """Scores in blocks, the k best of each block by a partition, and the k best of all by another partition."""
     places, values = [], []
     for start in range(0, len(X), block):
         scores = Q @ X[start : start + block].T
