@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+OUT_OF_SCALE = "the queries or objects must be nearer to the training nodes in scale"
+
 
 def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise if a parameter is not one of the allowed values."""
@@ -75,9 +77,7 @@ def check_scores(scores: np.ndarray, *factors: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(scores.sum()) or np.isfinite(scores).all():
             return scores
-    raise ValueError(
-        f"scores overflow in {scores.dtype}: the queries or objects must be nearer to the training nodes in scale"
-    )
+    raise ValueError(f"scores overflow in {scores.dtype}: {OUT_OF_SCALE}")
 
 
 def check_ids(ids: Any, n_nodes: int, name: str) -> np.ndarray:

@@ -44,10 +44,13 @@ class Model:
     offset: float = 0.0
     logistic: bool = False
 
-    def blocks(self, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
+    def blocks(
+        self, queries: Nodes | None, objects: Nodes | None, check: bool = False
+    ) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of all objects, one block of conditioning nodes at a time; None means the training nodes.
 
         Each block takes its coordinates and two matrix products. Only one block of scores is held.
+        ``check`` raises a ValueError if a score is not finite.
         """
         Z_objects = self.cols.training() if objects is None else self.cols.transform(objects)
         same = queries is objects and self.rows is self.cols
@@ -66,8 +69,9 @@ class Model:
                 scores += self.prior_weight * self.cols.similarity(part, objects)
             if self.offset and not self.logistic:
                 scores += self.offset
-            factors = () if self.prior_weight else (left, Z_objects if right is None else right.T)
-            yield block, check_scores(scores, *factors)
+            if check:
+                check_scores(scores, *(() if self.prior_weight else (left, Z_objects if right is None else right.T)))
+            yield block, scores
 
     def placed(self, queries: Nodes, objects: Nodes) -> PlacedPairs:
         """The pairs with their coordinates, which many models of these coordinates can then score."""

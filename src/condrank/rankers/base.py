@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
-from condrank.base.checks import check_choice, check_count, check_scores
+from condrank.base.checks import OUT_OF_SCALE, check_choice, check_count
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import edge_scores, pooled_rank_loss
 from condrank.graph import RelationGraph
@@ -70,7 +70,12 @@ class Ranker(BaseEstimator):
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, shape (n_pairs,): ``objects[i]`` is scored for ``queries[i]``."""
-        return score_pairs(self, Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects")))
+        first, second = Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects"))
+        scores = score_pairs(self, first, second)
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if len(wrong):
+            raise ValueError(f"scores overflow in {scores.dtype}, first that of pairs.{wrong[0]}: {OUT_OF_SCALE}")
+        return scores
 
     def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
         """The ``top`` best objects for each conditioning node, best first. Scores are computed in blocks and not kept.
@@ -162,7 +167,7 @@ def fitted_of(ranker: Ranker) -> Any:
 
 
 def score_pairs(ranker: Ranker, first: Nodes, second: Nodes) -> np.ndarray:
-    """`Ranker.predict_edges` for nodes that are already checked."""
+    """`Ranker.predict_edges` for nodes that are already checked. Scores that overflow are left to the caller."""
     scorer = fitted_of(ranker).model
     if len(first) != len(second):
         raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
@@ -173,7 +178,7 @@ def score_pairs(ranker: Ranker, first: Nodes, second: Nodes) -> np.ndarray:
         one, other = first.block(block), second.block(block)
         n = len(one)
         aligned = Edges(np.arange(n), np.arange(n), np.zeros(n), None, (n, n))
-        parts.append(check_scores(edge_scores(scorer, Conditioned(one, other, aligned))))
+        parts.append(edge_scores(scorer, Conditioned(one, other, aligned)))
     return np.concatenate(parts)
 
 

@@ -91,8 +91,11 @@ def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top:
 
 def finite_blocks(scorer: Any, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:
     """The blocks of a scorer; a ValueError if a score is not finite. A `Model` checks its own, at less cost."""
+    if isinstance(scorer, Model):
+        yield from scorer.blocks(queries, objects, check=True)
+        return
     for block, scores in scorer.blocks(queries, objects):
-        yield block, scores if isinstance(scorer, Model) else check_scores(scores)
+        yield block, check_scores(scores)
 
 
 def top_indices(scores: np.ndarray, top: int) -> np.ndarray:
