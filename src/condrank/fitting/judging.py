@@ -1,4 +1,4 @@
-"""The rank loss of a scorer, pooled over conditioning nodes, and whether there is anything to rank."""
+"""Computes the rank loss of a scorer, pooled over conditioning nodes, and checks if there is anything to rank."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NOTHING_TO_RANK = "no conditioning node has two objects with different relation 
 def pooled_rank_loss(scorer: Scorer, given: Conditioned) -> float:
     """Rank loss pooled over conditioning nodes.
 
-    Of observed edges only those are scored and compared, O(n_pairs); of a complete relation neither the truth nor the
-    scores are held whole.
+    On an edge list only the observed edges are scored and compared, O(n_pairs). On a complete relation labels and
+    scores are made in blocks.
     """
     if isinstance(given.observed, Edges):
         pairs = EdgePairs(given.observed.indptr, given.observed.values)
@@ -35,7 +35,7 @@ def pooled_rank_loss(scorer: Scorer, given: Conditioned) -> float:
 
 
 def edge_scores(scorer: Any, given: Conditioned) -> np.ndarray:
-    """Scores of the observed edges, (n_pairs,): by sampled products where that is cheaper than scoring all pairs."""
+    """Scores of the observed edges, (n_pairs,), by sampled products if that is cheaper than scoring all pairs."""
     edges: Any = given.observed
     if hasattr(scorer, "at_edges") and edges.n_pairs < DENSE_FROM_SHARE_OF_PAIRS * np.prod(edges.shape):
         return scorer.at_edges(given.queries, given.objects, edges)
@@ -49,7 +49,7 @@ def _share(wrong: float, comparable: int) -> float:
 
 
 def rankable(truth: Observations) -> bool:
-    """Some conditioning node has two objects with different labels."""
+    """Whether some conditioning node has two objects with different labels."""
     if isinstance(truth, Edges):
         starts = truth.indptr[:-1][np.diff(truth.indptr) > 0]
         return bool(np.any(np.maximum.reduceat(truth.values, starts) > np.minimum.reduceat(truth.values, starts)))

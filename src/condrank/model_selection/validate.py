@@ -69,7 +69,8 @@ def cross_validate(
 
     Notes
     -----
-    A fold's scores are held whole while it is measured: n_queries × n_objects of its test graph.
+    All scores of a fold, n_queries × n_objects of its test graph, are in memory while it is measured. If all measures
+    are the library's and the test graph is a sparse edge list, only its edges are scored.
 
     Examples
     --------
