@@ -16,16 +16,16 @@ DEFAULT_ALPHAS = np.logspace(-4, 4, 17)
 
 @dataclass(frozen=True)
 class Grid:
-    """What a search tries: every combination of these.
+    """The values that a search tries, in every combination.
 
     Attributes
     ----------
     alphas : ndarray of shape (n_alphas,)
-        λ.
+        Values of λ.
     gammas : list of float or None
-        Kernel widths.
+        Kernel widths γ.
     prior_weights : list of float
-        τ; [0] without a prior.
+        Weights τ of the prior; [0] without a prior.
     """
 
     alphas: np.ndarray
@@ -34,12 +34,12 @@ class Grid:
 
     @property
     def middle(self) -> float:
-        """The median λ, the lower one of two: a fit is planned with it before λ is chosen."""
+        """The median λ (the lower of two): a fit is planned with it before λ is chosen."""
         return float(np.sort(self.alphas)[(len(self.alphas) - 1) // 2])
 
     @property
     def nearest_to_one(self) -> float:
-        """The λ to take where there is nothing to choose by."""
+        """The λ to use if nothing can be held out to choose it by."""
         return float(self.alphas[np.argmin(np.abs(np.log(self.alphas)))])
 
 
@@ -63,7 +63,7 @@ def read_grid(ranker: Any) -> Grid:
 
 
 def rank_losses(counts: np.ndarray) -> np.ndarray:
-    """Rank losses of wrong and comparable pairs along the last axis; NaN where nothing is comparable."""
+    """Rank losses from wrong and comparable pairs along the last axis; NaN if no pair is comparable."""
     wrong, comparable = counts[..., 0], counts[..., 1]
     return np.divide(wrong, comparable, out=np.full(wrong.shape, np.nan), where=comparable > 0)
 

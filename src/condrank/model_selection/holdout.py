@@ -1,4 +1,4 @@
-"""What a search holds out to choose λ by, and the words for it."""
+"""What a search holds out to choose λ, and how it is described."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from condrank.model_selection.splits import SettingShuffleSplit, SettingSplit
 from condrank.problem.settings import Settings
 
 HOLDOUT = "holdout"
-# The λ to try with cv="holdout" where each of them is a fit, and the precision of these fits: enough to see which λ
-# ranks best.
+# The λ to try with cv="holdout" if each needs a fit, and the precision of these fits: enough to see which λ ranks best.
 ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ROUGH_TOL, ROUGH_MAX_ITER = 1e-2, 100
-# Most edges, number of holdouts, and the share of nodes (or edges) that is held out. With many edges, half of the nodes
+# Up to this many edges: number of holdouts, and share of nodes (or edges) held out. With many edges, half of the nodes
 # are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
 HOLDOUTS = ((5_000, 5, 0.3), (20_000, 3, 0.3), (float("inf"), 1, 0.5))
-# Fewest edges among held-out nodes; with fewer, edges are held out instead.
+# With fewer edges than this among held-out nodes, edges are held out instead.
 FEW_EDGES = 100
 ONE_OUT = {
     "leave-query-out": "leaving out one row at a time",
@@ -61,7 +60,7 @@ class HoldingOut(NamedTuple):
     n_folds : int or None
         How many folds there will be; None if that is not known.
     folds : iterator of callables, or None
-        Each makes the held-out pairs of one fold, for a ranker and prior weights. None: nothing can be held out.
+        Each makes the held-out pairs of one fold, for a ranker and prior weights. None if nothing can be held out.
     described : str
         What is held out, in words.
     """
@@ -72,12 +71,12 @@ class HoldingOut(NamedTuple):
 
 
 def is_holdout(cv: Any) -> bool:
-    """Whether a search chooses what to hold out by itself, and quickly."""
+    """Whether a search chooses by itself what to hold out, for a quick search."""
     return isinstance(cv, str) and cv == HOLDOUT
 
 
 def search_precision(ranker: Any) -> dict[str, Any]:
-    """``tol`` and ``max_iter`` of the fits that choose λ, where they are other than those of the last fit."""
+    """``tol`` and ``max_iter`` of the fits that choose λ, if they differ from those of the last fit."""
     tol, max_iter, rough = ranker.search_tol, ranker.search_max_iter, is_holdout(ranker.cv)
     if tol is not None:
         tol = check_number("search_tol", tol, at_least=0.0)
@@ -100,11 +99,11 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
     ranker : ConditionalRankerCV
         The search.
     graph : RelationGraph
-        What is learned from.
+        The graph to learn from.
     settings : Settings
         Checked parameters.
     plan : Plan or None
-        Of a closed form, whose shortcuts need no folds; otherwise None.
+        Plan of a closed form, which needs no folds; otherwise None.
     """
     seed = 0 if ranker.random_state is None else ranker.random_state
     if plan is not None and (cv is None or is_holdout(cv)):
@@ -137,10 +136,10 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
 
 
 def choose_holdout(graph: RelationGraph, settings: Settings, random_state: Any) -> tuple[list[Graphs] | None, str]:
-    """Training and test graphs that λ can be chosen by, and words for them; None if nothing can be held out.
+    """Training and test graphs to choose λ by, and a description; None instead of graphs if nothing can be held out.
 
-    Nodes are held out (setting 4). If too few edges are among them, edges are (setting 1). O(size of the relation) for
-    each holdout.
+    Nodes are held out (setting 4). If they have too few edges among them, edges are held out (setting 1).
+    O(size of the relation) for each holdout.
     """
     _, times, share = next(one for one in HOLDOUTS if graph.n_edges <= one[0])
     for setting, least, what in ((4, FEW_EDGES, "nodes"), (1, 1, "edges")):
