@@ -47,7 +47,7 @@ def distributed_cost(problem: Problem) -> Cost:
 
 def distributed_reason(problem: Problem) -> str:
     """Why this solver: where the sums come from, and where they are solved."""
-    where = "the solve on the client"
+    where = "solved on the client"
     if not is_edge_list(problem):
         known = "the graph is complete" if is_tiled(problem) else "the relation is factored: every pair is known"
         return f"{known}, {where}"
@@ -57,7 +57,7 @@ def distributed_reason(problem: Problem) -> str:
     size = graph.nodes.dtype.itemsize
     held = partition_bytes(max(graph.shape), max(p, q), graph.n_edges, n_partitions, size)
     partitions = f"{n_partitions} partitions, about {readable(held)} with the features of their nodes"
-    return f"{graph.n_edges:,} edges in {partitions}: sums over them from the cluster, {where}"
+    return f"{graph.n_edges:,} edges in {partitions}: summed on the cluster, {where}"
 
 
 def is_edge_list(problem: Problem) -> bool:
