@@ -1,6 +1,7 @@
 """Ids of every type come back as they were."""
 
 import datetime
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -80,3 +81,23 @@ def test_ids_that_json_cannot_hold_are_refused():
 def test_stored_ids_that_make_no_sense_are_refused(given, match):
     with pytest.raises(ValueError, match=match):
         ids_from(given, 2, Held({"rows.ids": np.array([3, 3])}, name="rows"))
+
+
+def test_one_long_id_among_many_does_not_take_its_room_for_all():
+    names = ["x" * 100_000, *(f"{number}" for number in range(20_000))]
+    given = {"dtype": "str", "names": names}
+    tracemalloc.start()
+    try:
+        found = ids_from(given, len(names), Held({}, name="nodes"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found is not None
+    assert found.tolist() == names
+    assert peak < 20_000_000  # an array of strings would take 8 GB
+    assert ids_to(found, Arrays()) == {"dtype": "object", "names": names}
+    for few in (names[:100], names[1:]):
+        found = ids_from({"dtype": "str", "names": few}, len(few), Held({}, name="nodes"))
+        assert found is not None
+        assert found.dtype.kind == "U"
+        assert found.tolist() == few

@@ -207,3 +207,5 @@ def test_a_killed_save_leaves_a_whole_model(tmp_path):
             manifest, arrays = read_file(target)
             assert (arrays["a"] == manifest["fill"]).all()
     assert target.exists()
+    write_file(target, {}, {})
+    assert [file.name for file in tmp_path.iterdir()] == ["model"]

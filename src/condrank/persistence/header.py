@@ -9,32 +9,50 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 FORMAT, VERSION = "condrank", 1
 MOST_HEADER = 1 << 28  # bytes; a longer header is taken as damage
-# Objects, lists and keys that a text may have; and values, beside one for every few characters. A million ids need at
-# least eight characters each, as there are fewer than a million strings of three: "abcd" with quotes, comma and blank.
-MOST_PARTS, CHARACTERS_A_VALUE = 1 << 19, 8
-# Strings, and what begins or separates something outside of them. Possessive: no state is kept for a long string.
-TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{:,]', re.DOTALL)
+MOST_PARTS = 1 << 19  # objects, lists and keys of a text, and values
+# A manifest may have further values, one for this many characters. Its ids are all different: fewer than a million
+# strings have three characters, and one of four takes eight with quotes, comma and blank.
+CHARACTERS_A_VALUE = 8
+BLOCK = 1 << 16  # characters that are split at their quotes together
 
 
-def check_cost(text: str) -> None:
+def check_cost(text: str, is_manifest: bool) -> None:
     """Raise a ValueError if a JSON text would take too much memory when parsed. O(n) for n characters."""
-    most = MOST_PARTS + len(text) // CHARACTERS_A_VALUE
-    # Characters inside strings count too, so this finds most texts small without looking for strings.
-    if sum(map(text.count, "[{:")) <= MOST_PARTS and text.count(",") <= most:
+    most = MOST_PARTS + (len(text) // CHARACTERS_A_VALUE if is_manifest else 0)
+    # Characters inside of strings are counted as well here. Most texts pass even so.
+    parts, values = _counts(text)
+    if parts <= MOST_PARTS and values <= most:
         return
     parts = values = 0
-    for token in TOKEN.finditer(text):
-        first = text[token.start()]
-        parts += first in "[{:"
-        values += first == ","
+    for block in _outside_strings(text):
+        more = _counts(block)
+        parts, values = parts + more[0], values + more[1]
         if parts > MOST_PARTS or values > most:
             raise ValueError("its header has too many objects, lists, keys or values")
+
+
+def _counts(text: str) -> tuple[int, int]:
+    """How often an object, a list or the value of a key begins, and how often there is a comma."""
+    return sum(map(text.count, "[{:")), text.count(",")
+
+
+def _outside_strings(text: str) -> Iterator[str]:
+    """What is outside of the strings of a text, block by block. Right up to the first character that is not JSON."""
+    inside, cut = False, ""
+    for start in range(0, len(text), BLOCK):
+        block = cut + text[start : start + BLOCK]
+        # A backslash that begins an escape belongs to the next block.
+        cut = "\\" if (len(block) - len(block.rstrip("\\"))) % 2 else ""
+        block = block.removesuffix(cut) if cut else block
+        pieces = block.replace("\\\\", "").replace('\\"', "").split('"')
+        yield "".join(pieces[inside::2])
+        inside ^= len(pieces) % 2 == 0
 
 
 def parse_header(encoded: bytes, file: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -56,10 +74,10 @@ def header_digest(manifest: str, places: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def _parsed(text: str, file: Path) -> Any:
+def _parsed(text: str, file: Path, is_manifest: bool = False) -> Any:
     """What a JSON text holds; None if it is not JSON."""
     try:
-        check_cost(text)
+        check_cost(text, is_manifest)
     except ValueError as error:
         raise ValueError(f"{file} is not a condrank model, or it is damaged: {error}") from None
     try:
@@ -72,7 +90,7 @@ def _manifest(header: dict[str, Any], places: dict[str, Any], file: Path) -> dic
     found = header.get("__metadata__")
     metadata: dict[str, Any] = found if isinstance(found, dict) else {}
     text = metadata.get("manifest")
-    manifest = _parsed(text, file) if isinstance(text, str) else None
+    manifest = _parsed(text, file, is_manifest=True) if isinstance(text, str) else None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"{file} holds arrays, but no condrank model")
     version = manifest.get("version")

@@ -159,8 +159,8 @@ def _mapped(
 def _check_header(manifest: str, header: str) -> None:
     """Refuse to write what could not be read again."""
     try:
-        for text in (manifest, header):
-            check_cost(text)
+        check_cost(manifest, is_manifest=True)
+        check_cost(header, is_manifest=False)
         if len(header) > MOST_HEADER - 8:
             raise ValueError(f"its header takes {len(header):,} bytes, at most {MOST_HEADER - 8:,} can be read")
     except ValueError as error:
