@@ -7,6 +7,8 @@ import pytest
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker
 from condrank.persistence import read_file, write_file
+from condrank.tables import state
+from condrank.tables.state import load_with_fingerprint
 from mixed_tables import EDGES, NEW, NODES, RANKER, N
 
 RANKERS = {
@@ -44,6 +46,26 @@ def test_loaded_rankers_rank_as_before(tmp_path, name):
         loaded.cross_validate()
     loaded.save(tmp_path / "again")
     assert TableRanker.load(tmp_path / "again").rank("n0").ids.tolist() == ranker.rank("n0").ids.tolist()
+
+
+def test_the_fingerprint_is_that_of_the_file_that_was_read(fitted, tmp_path, monkeypatch):
+    fitted.save(tmp_path / "model")
+    other = TableRanker(RANKERS["rbf"]).fit(NODES, EDGES)
+    other.save(tmp_path / "other")
+    marks = [load_with_fingerprint(TableRanker, tmp_path / name)[1] for name in ("model", "other")]
+    assert marks[0] != marks[1]
+    check = state.refuse_index
+
+    def replacing(manifest):
+        (tmp_path / "other").replace(tmp_path / "model")
+        check(manifest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "refuse_index", replacing)
+        loaded, mark = load_with_fingerprint(TableRanker, tmp_path / "model", mmap=True)
+    assert mark == marks[0]
+    np.testing.assert_allclose(loaded.rank("n0").scores, fitted.rank("n0").scores, rtol=1e-6, atol=1e-9)
+    assert load_with_fingerprint(TableRanker, tmp_path / "model")[1] == marks[1]
 
 
 def test_files_of_plain_rankers_are_loaded_and_plain_features_are_saved(tmp_path):

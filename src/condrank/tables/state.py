@@ -6,7 +6,7 @@ from typing import Any
 
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.damage import damage_named
-from condrank.persistence.layout import model_file, read_file, write_file
+from condrank.persistence.layout import model_file, read_with_fingerprint, write_file
 from condrank.rankers.base import fitted_of
 from condrank.rankers.saving import Saved, refuse_index
 from condrank.tables.known import KnownNodes
@@ -32,7 +32,12 @@ def save(ranker: Any, path: Any, columns: bool) -> None:
 
 def load(cls: Any, path: Any, mmap: bool) -> Any:
     """The `TableRanker` of a file; one without encoders from the file of a plain ranker."""
-    manifest, arrays = read_file(path, mmap)
+    return load_with_fingerprint(cls, path, mmap)[0]
+
+
+def load_with_fingerprint(cls: Any, path: Any, mmap: bool = False) -> tuple[Any, str]:
+    """What `load` returns, and the fingerprint of the file that was read, even if its name is replaced meanwhile."""
+    manifest, arrays, fingerprint = read_with_fingerprint(path, mmap)
     with damage_named(model_file(path), "model"):
         refuse_index(manifest)
         held = Held(arrays, mmap)
@@ -50,4 +55,4 @@ def load(cls: Any, path: Any, mmap: bool) -> Any:
             else:
                 known.append(KnownNodes.from_state(parts[side], held.under(NAME).under(side), nodes, is_kernel))
         held.check_all_taken("tables" if parts else "model")
-        return cls.from_known(ranker, known[0], known[-1])
+        return cls.from_known(ranker, known[0], known[-1]), fingerprint
