@@ -44,7 +44,7 @@ def overwrite():
             time.sleep(0.002)
             stream.write(others[turn % 2][half:])
             stream.truncate()
-        time.sleep(0.004)
+        time.sleep(0.02)
 
 thread = threading.Thread(target=overwrite)
 thread.start()
