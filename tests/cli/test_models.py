@@ -271,6 +271,9 @@ def test_plan_shows_the_plan_of_the_library():
     ranker = TableRanker(ConditionalRanker("reciprocal", "logistic", kernel="linear", constant=True))
     want = ranker.plan("players.csv", "games.csv")
     assert (found["solver"], found["memory"], found["search"]) == (want.solver, want.memory, None)
+    searched = json.loads(run("plan", *FILES, "--json").stdout)
+    assert searched["search"] == {"n_alphas": len(ALPHAS), "by": "holding out 30% of the edges, 5 times"}
+    assert searched.keys() == found.keys()
     assert "holding out" in run("plan", *FILES).stdout
 
 

@@ -208,8 +208,9 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             check_memory(plan, problem)
         step = context.subcontext(task_name="fit", max_subtasks=self.max_iter + 1)
         step.call_on_fit_task_begin(estimator=self)
-        coordinates, systems = reusable
-        Run(self, self._keep, step, None)(problem, plan, coordinates, system=systems.get(tau))
+        coordinates, system = reusable[0], reusable[1].get(tau)
+        del reusable  # systems for other τ
+        Run(self, self._keep, step, None)(problem, plan, coordinates, system=system)
         warn_of_no_scores(self.fitted_.model.W, problem.settings.relation)
         step.call_on_fit_task_end(estimator=self)
         self.gamma_, self.prior_weight_ = gamma, tau if self.prior is not None else self.prior_weight
