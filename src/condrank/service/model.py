@@ -51,7 +51,7 @@ class ServedModel:
         self.ranker, self.file_fingerprint = ranker, file_fingerprint
         self.sides: dict[str, KnownNodes] = {"queries": ranker.queries_, "objects": ranker.objects_}
         self.is_one_domain = ranker.queries_ is ranker.objects_
-        nodes, _ = ranker._read_objects(None)
+        nodes, _ = ranker.read_objects()
         # The index knows objects by position, so ids can be of any type.
         self.index = ranker.ranker_.index(
             None if nodes is None else nodes.rows, np.arange(len(ranker.objects_.nodes)), kind=kind

@@ -117,7 +117,7 @@ class TableRanker(BaseEstimator):
         top = check_count("top", top)
         check_is_fitted(self, "ranker_")
         first, query_ids = self.queries_.read(queries, "queries")
-        second, names = self._read_objects(objects)
+        second, names = self.read_objects(objects)
         itself = np.full(len(first), -1)
         if exclude_self and query_ids is not None and self.queries_ is self.objects_:
             itself = names.places(query_ids)
@@ -134,7 +134,7 @@ class TableRanker(BaseEstimator):
         if isinstance(queries, RelationGraph):
             return self.ranker_.predict(self.encode(queries), objects)
         first, _ = self.queries_.read(queries, "queries")
-        second, names = self._read_objects(objects)
+        second, names = self.read_objects(objects)
         blocks = [scores for _, scores in fitted_of(self.ranker_).model.blocks(first, second)]
         return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
 
@@ -143,7 +143,7 @@ class TableRanker(BaseEstimator):
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only."""
         check_is_fitted(self, "ranker_")
         first, _ = self.queries_.read(queries, "queries")
-        return fitted_of(self.ranker_).model.probabilities(first, self._read_objects(objects)[0])
+        return fitted_of(self.ranker_).model.probabilities(first, self.read_objects(objects)[0])
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
@@ -202,6 +202,17 @@ class TableRanker(BaseEstimator):
         if self.encoder_ is None:
             return graph
         return fitted_transformer(self.encoder_, self.object_encoder_).transform(graph)
+
+    def read_objects(self, objects: Any = None) -> tuple[Nodes | None, Ids]:
+        """Encoded objects to score, given as for `rank`, and their ids.
+
+        The nodes are None if they are the objects that the model was trained on, which it has in its own coordinates.
+        """
+        known = self.objects_
+        if objects is None:
+            return (None if len(fitted_of(self.ranker_).objects) == len(known.nodes) else known.nodes), known.names
+        nodes, ids = known.read(objects, "objects")
+        return nodes, Ids(np.arange(len(nodes)) if ids is None else ids)
 
     @property
     def query_ids_(self) -> np.ndarray:
@@ -318,14 +329,6 @@ class TableRanker(BaseEstimator):
     def _in_order(self, one: KnownNodes, other: KnownNodes) -> tuple[KnownNodes, KnownNodes]:
         """From nodes and objects of a graph to conditioning nodes and objects that are ranked, or back."""
         return (one, other) if self.ranker_.rank_by == "outgoing" else (other, one)
-
-    def _read_objects(self, objects: Any) -> tuple[Nodes | None, Ids]:
-        """Objects to score, None for those that the model was trained on, and their ids."""
-        known = self.objects_
-        if objects is None:
-            return (None if len(fitted_of(self.ranker_).objects) == len(known.nodes) else known.nodes), known.names
-        nodes, ids = known.read(objects, "objects")
-        return nodes, Ids(np.arange(len(nodes)) if ids is None else ids)
 
 
 def fitted_transformer(encoder: Any, object_encoder: Any) -> NodeTransformer:
