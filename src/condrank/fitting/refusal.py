@@ -17,6 +17,8 @@ GENERAL_ADVICE = (
     "use fewer nodes; or an approximate kernel (n_components='auto') or explicit features (kernel='linear' with fewer "
     "features than nodes), together with a factored relation (RelationGraph.from_classes). float32 halves the memory"
 )
+# Other edge kernels are solved over the edges, without coordinates that could be approximated.
+EDGE_ADVICE = "use fewer nodes or edges; float32 halves the memory"
 
 
 def check_memory(plan: Plan, problem: Problem) -> None:
@@ -25,10 +27,11 @@ def check_memory(plan: Plan, problem: Problem) -> None:
     if free is None or plan.memory <= free:
         return
     fitting = [] if problem.is_distributed else alternatives(plan, problem, free)
+    general = GENERAL_ADVICE if problem.settings.pairwise_kernel is None else EDGE_ADVICE
     advice = "; ".join(f"{change} would take about {readable(needed)}" for change, needed in fitting)
     raise ValueError(
         f"this fit needs about {readable(plan.memory)} ({plan.coordinates}, {plan.n_coordinates} coordinates) but "
-        f"{readable(free)} are available; {advice or GENERAL_ADVICE}"
+        f"{readable(free)} are available; {advice or general}"
     )
 
 
