@@ -6,7 +6,20 @@ import re
 
 import numpy as np
 
-from service.served import NEW, NODES, N, expected_of, pairs_of, same
+from condrank import ConditionalRanker, TableRanker
+from service.served import (
+    EDGES,
+    NEW,
+    NODES,
+    Limits,
+    ModelHolder,
+    N,
+    TestClient,
+    create_app,
+    expected_of,
+    pairs_of,
+    same,
+)
 
 
 def test_rankings_are_those_of_the_ranker(client, ranker):
@@ -78,6 +91,32 @@ def test_health_describes_the_model(client):
     # That of a report is of the ranker alone, and so has another name.
     assert re.fullmatch("[0-9a-f]{64}", found["model"]["file_fingerprint"])
     assert "fingerprint" not in found["model"]
+
+
+def test_the_openapi_document_follows_the_model(client, ranker, tmp_path):
+    found = client.get("/openapi.json").json()["components"]["schemas"]["QueryNode"]["anyOf"][1]
+    assert found["required"] == ["x", "born", "kind"]
+    ranker.save(tmp_path)
+    holder = ModelHolder(tmp_path)
+    with TestClient(create_app(holder, token="t")) as other:
+        right = {"Authorization": "Bearer t"}
+        first = other.get("/openapi.json", headers=right).json()
+        assert first["components"]["schemas"]["QueryNode"]["anyOf"][1] == found
+        less = {name: column for name, column in NODES.items() if name != "born"}
+        TableRanker(ConditionalRanker("reciprocal")).fit(less, EDGES).save(tmp_path)
+        assert other.post("/reload", headers=right).status_code == 200
+        second = other.get("/openapi.json", headers=right).json()
+        assert second["components"]["schemas"]["QueryNode"]["anyOf"][1]["required"] == ["x", "kind"]
+
+
+def test_a_low_limit_of_places_lowers_the_default(folder):
+    with TestClient(create_app(ModelHolder(folder), Limits(k=4))) as few:
+        assert len(few.get("/rank/Node 1").json()["ranking"]) == 4
+        (found,) = few.post("/rank", json={"queries": ["Node 1"]}).json()["rankings"]
+        assert len(found["ranking"]) == 4
+        document = few.get("/openapi.json").json()
+        assert document["components"]["schemas"]["RankRequest"]["properties"]["k"]["default"] == 4
+        assert few.get("/rank/Node 1?k=5").status_code == 422
 
 
 def test_the_openapi_document_has_every_route_and_error(client):

@@ -34,6 +34,9 @@ INVALID = {
     ),
     "no date": ({"queries": [{**NEW, "born": "late"}]}, "queries.0: column 'born'"),
     "a huge whole number": ({"queries": [{**NEW, "x": 10**400}]}, "queries.0"),
+    "a huge id": ({"queries": ["Node 1"], "exclude": [10**400]}, "expected an id (text or number) at place 0"),
+    "a date too far away": ({"queries": [{**NEW, "born": 1e9}]}, "queries.0: column 'born' must be a date, or at most"),
+    "a date beyond the calendar": ({"queries": [{**NEW, "born": "9999-12-31T23:00-09:00"}]}, "queries.0 has a date"),
     "lists of another length": ({"queries": ["Node 1"], "exclude": [["Node 2"], []]}, "exclude must have one list"),
 }
 

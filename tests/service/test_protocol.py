@@ -181,6 +181,7 @@ def test_connections_of_which_all_work_leave_no_room(folder):
     with running(app) as address, httpx.Client(base_url=address) as client:
         assert client.get("/health").status_code == 200
         room = app.state.connections
+        assert waited(lambda: room._waiting)  # the service is done with the request
         for one in list(room._client):
             room.work(one)
         room.most = 1

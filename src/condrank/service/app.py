@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
-from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from pydantic import SecretStr
 
@@ -16,13 +15,17 @@ from condrank._version import __version__
 from condrank.service.answers import ranking_json, rankings_json, scores_json
 from condrank.service.clients import client_of
 from condrank.service.connections import Connections
-from condrank.service.guard import HEADERS, Guard
+from condrank.service.document import describe
+from condrank.service.given import WHOLE_TEXT
+from condrank.service.guard import HEADERS, TRUSTED, Guard
 from condrank.service.holder import ModelHolder
 from condrank.service.limits import Limits
 from condrank.service.metrics import CONTENT_TYPE, Metrics
+from condrank.service.model import ServedModel
 from condrank.service.page import page_headers, service_page
 from condrank.service.refusals import Refusal, add_handlers
 from condrank.service.schemas import (
+    PLACES,
     HealthAnswer,
     NodeAnswer,
     NodesAnswer,
@@ -85,19 +88,35 @@ def create_app(
     add_handlers(app, HEADERS)
     _add_answers(app, holder, limits, work)
     _add_upkeep(app, holder, metrics, secret is not None)
-    app.openapi = lambda: _described(app, limits, secret is not None)  # type: ignore[method-assign]
+    app.openapi = _Document(app, holder, limits, secret is not None)  # type: ignore[method-assign]
     return app
+
+
+class _Document:
+    """The OpenAPI document, made again when the model was replaced."""
+
+    def __init__(self, app: FastAPI, holder: ModelHolder, limits: Limits, has_token: bool):
+        self._app, self._holder, self._limits, self._has_token = app, holder, limits, has_token
+        self._made: tuple[ServedModel, dict[str, Any]] | None = None
+
+    def __call__(self) -> dict[str, Any]:
+        model, made = self._holder.current, self._made
+        if made is None or made[0] is not model:
+            made = self._made = (model, describe(self._app, self._limits, model, self._has_token))
+        return made[1]
 
 
 def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) -> None:
     """Rankings, scores and nodes."""
     computed = documented(400, 404, 408, 503, 504)
+    places = min(PLACES, limits.k)
 
     @app.post("/rank", response_model=RankAnswer, responses=computed, summary="Rankings for known or new nodes")
     async def rank(asked: RankRequest, request: Request) -> Response:
         _bound("queries", len(asked.queries), limits.queries)
-        _bound("k", asked.k, limits.k)
-        given = (asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self)
+        k = asked.k if "k" in asked.model_fields_set else places
+        _bound("k", k, limits.k)
+        given = (asked.queries, k, asked.exclude, asked.candidates, asked.exclude_self)
         return _sent(await work.run(client_of(request.client), rankings_json, holder.current, *given))
 
     @app.get(
@@ -109,7 +128,7 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     async def rank_one(
         request: Request,
         id: Annotated[str, Path(description="Id of a known node.")],
-        k: Annotated[int, Query(ge=1, description="Places of the ranking.")] = 10,
+        k: Annotated[int, Query(ge=1, description="Places of the ranking."), WHOLE_TEXT] = places,
         exclude_self: Annotated[bool, Query(description="Leave the node out of its own ranking.")] = True,
     ) -> Response:
         _bound("k", k, limits.k)
@@ -124,8 +143,8 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by their first letters")
     async def nodes(
         prefix: Annotated[str, Query(max_length=1000)] = "",
-        start: Annotated[int, Query(ge=0, le=2**31)] = 0,
-        limit: Annotated[int, Query(ge=1, le=MOST_NODES)] = 50,
+        start: Annotated[int, Query(ge=0, le=2**31), WHOLE_TEXT] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_NODES), WHOLE_TEXT] = 50,
         role: Role = "queries",
     ) -> Any:
         total, ids = holder.current.find(role, prefix, start, limit)
@@ -141,20 +160,18 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
     """Health, metrics, reloading and the page."""
     page = service_page()
 
-    def health_now() -> HealthAnswer:
-        return HealthAnswer.model_validate(
-            {
-                "ready": True,
-                "version": __version__,
-                "model": holder.current.about(),
-                "loaded_at": holder.loaded_at,
-                "reload_error": holder.error,
-            }
-        )
+    def health_now(request: Request) -> HealthAnswer:
+        model, error = holder.current.about(), holder.error
+        if not request.scope[TRUSTED]:
+            # Names of columns can be secrets, and an error may have them too.
+            model["columns"] = {role: {} for role in model["columns"]}
+            error = None if error is None else "the newest file cannot be served; with the token this says why"
+        found = {"version": __version__, "model": model, "loaded_at": holder.loaded_at, "reload_error": error}
+        return HealthAnswer.model_validate({"ready": True, **found})
 
     @app.get("/health", response_model=HealthAnswer, summary="Whether the service answers, and with which model")
-    async def health() -> Any:
-        return health_now()
+    async def health(request: Request) -> Any:
+        return health_now(request)
 
     @app.get(
         "/metrics",
@@ -171,12 +188,12 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
         responses=documented(409),
         summary="Load the model's file again (services with a token only)",
     )
-    async def reload() -> Any:
+    async def reload(request: Request) -> Any:
         if not has_token:
             raise Refusal(403, "reloading by request needs a service with a token; SIGHUP also reloads")
         if not await asyncio.to_thread(holder.reload):
             raise Refusal(409, f"the old model stays: {holder.error}")
-        return health_now()
+        return health_now(request)
 
     @app.get("/", include_in_schema=False)
     async def explorer() -> Response:
@@ -198,22 +215,3 @@ def _bound(name: str, given: int, most: int) -> None:
 
 def _sent(content: bytes) -> Response:
     return Response(content, media_type="application/json")
-
-
-def _described(app: FastAPI, limits: Limits, has_token: bool) -> dict[str, Any]:
-    """The OpenAPI document, with the limits of this service."""
-    if app.openapi_schema is None:
-        document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
-        schemas = document["components"]["schemas"]
-        schemas["RankRequest"]["properties"]["k"]["maximum"] = limits.k
-        schemas["RankRequest"]["properties"]["queries"]["maxItems"] = limits.queries
-        schemas["ScoreRequest"]["properties"]["pairs"]["maxItems"] = limits.pairs
-        for parameter in document["paths"]["/rank/{id}"]["get"]["parameters"]:
-            if parameter["name"] == "k":
-                parameter["schema"]["maximum"] = limits.k
-        if has_token:
-            document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-            document["security"] = [{"token": []}]
-            document["paths"]["/health"]["get"]["security"] = []
-        app.openapi_schema = document
-    return app.openapi_schema

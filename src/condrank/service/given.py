@@ -6,24 +6,25 @@ alternative. That takes seconds, and all other requests wait.
 
 from __future__ import annotations
 
-import math
+import re
+import sys
 from typing import Annotated, Any
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 ID = "an id (text or number)"
+WHOLE_PATTERN = re.compile(r"[+-]?[0-9]+(\.0*)?")
+MOST_NUMBER = sys.float_info.max
+NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": -MOST_NUMBER, "maximum": MOST_NUMBER}
 ID_SCHEMA: dict[str, Any] = {
-    "anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "number"}],
+    "anyOf": [{"type": "string"}, NUMBER_SCHEMA],
     "title": "Id of a training node. Dates as text; numbers may be text too.",
 }
-COLUMNS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "minProperties": 1,
-    "additionalProperties": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
-    "title": "A new node: the columns of training, optionally with its id.",
-}
+SCALAR_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "string"}, NUMBER_SCHEMA, {"type": "boolean"}]}
 LIST_SCHEMA: dict[str, Any] = {"type": "array", "items": ID_SCHEMA}
+# The document of a service names the columns of its model instead.
+NODE_SCHEMA: dict[str, Any] = {"anyOf": [ID_SCHEMA, {"type": "object", "additionalProperties": SCALAR_SCHEMA}]}
 
 
 def wrong(message: str) -> PydanticCustomError:
@@ -60,7 +61,7 @@ def check_chosen(given: Any) -> list[Any]:
 def _is_id(one: Any) -> bool:
     if isinstance(one, str):
         return _is_text(one)
-    return not isinstance(one, bool) and isinstance(one, int | float) and (isinstance(one, int) or math.isfinite(one))
+    return not isinstance(one, bool) and isinstance(one, int | float) and -MOST_NUMBER <= one <= MOST_NUMBER
 
 
 def _is_text(one: str) -> bool:
@@ -78,7 +79,21 @@ def _shown(one: Any) -> str:
     return {list: "a list", dict: "an object", str: "text that is not Unicode"}.get(type(one), f"{one!r:.60}")
 
 
-AnyNode = Annotated[Any, PlainValidator(check_node), WithJsonSchema({"anyOf": [*ID_SCHEMA["anyOf"], COLUMNS_SCHEMA]})]
+def check_whole(given: Any) -> Any:
+    """A whole number of a body: 3 and 3.0 are the same in JSON, but true is no number."""
+    return int(given) if isinstance(given, float) and given.is_integer() else given
+
+
+def check_whole_text(given: Any) -> Any:
+    """A whole number of an address; pydantic would read 1_0 as well."""
+    if isinstance(given, str) and not WHOLE_PATTERN.fullmatch(given):
+        raise wrong(f"expected a whole number, got {given!r:.60}")
+    return given
+
+
+AnyNode = Annotated[Any, PlainValidator(check_node), WithJsonSchema(NODE_SCHEMA)]
+# After the bounds of a number in its annotation: before them it would hide them from the document.
+WHOLE, WHOLE_TEXT = BeforeValidator(check_whole), BeforeValidator(check_whole_text)
 Chosen = Annotated[
     Any,
     PlainValidator(check_chosen),

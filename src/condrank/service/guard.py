@@ -15,7 +15,8 @@ from condrank.service.limits import Limits
 from condrank.service.metrics import Metrics
 from condrank.service.refusals import Refusal, refusal
 
-OPEN = ("/", "/health")  # need no token: neither shows anything about the nodes
+OPEN = ("/", "/health")  # need no token: without it they show nothing of the nodes but how many there are
+TRUSTED = "condrank.trusted"  # in the scope of a request: whether it brought the token, or needs none
 GONE = 499  # counted if a client went away, as other servers do
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -98,11 +99,9 @@ class Guard:
             name = host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host
             if name not in self.hosts:
                 raise Refusal(403, "the service is not known by this host name; --allow-host adds names")
-        if self.token is not None and scope["path"] not in OPEN:
-            kind, _, given = headers.get("authorization", "").partition(" ")
-            is_right = hmac.compare_digest(given.strip().encode(), self.token.get_secret_value().encode())
-            if kind.lower() != "bearer" or not is_right:
-                raise Refusal(401, "a token is needed: Authorization: Bearer <token>")
+        scope[TRUSTED] = self.token is None or _brings(headers.get("authorization", ""), self.token)
+        if not scope[TRUSTED] and scope["path"] not in OPEN:
+            raise Refusal(401, "a token is needed: Authorization: Bearer <token>")
 
     async def _body(self, scope: Any, receive: Any) -> bytes | None:
         """The whole body, or None if the client went away; a body that is too long is not read to its end."""
@@ -124,6 +123,13 @@ class Guard:
         except TimeoutError:
             raise Refusal(408, f"the body did not arrive within {self.limits.seconds:g} s") from None
         return b"".join(parts)
+
+
+def _brings(authorization: str, token: SecretStr) -> bool:
+    """Whether a header has the token; takes the same time for all wrong ones."""
+    kind, _, given = authorization.partition(" ")
+    is_right = hmac.compare_digest(given.strip().encode(), token.get_secret_value().encode())
+    return kind.lower() == "bearer" and is_right
 
 
 def _replayed(body: bytes, receive: Any) -> Any:

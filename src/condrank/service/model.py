@@ -16,13 +16,13 @@ from scipy import sparse
 
 from condrank.frames.ids import as_id_array, shown
 from condrank.persistence.layout import MOST_HEADER, model_file
+from condrank.service.columns import check_columns
 from condrank.service.refusals import Refusal
 from condrank.tables import TableRanker
 from condrank.tables.known import KnownNodes
 
 NodeId = str | int | float
 Node = dict[str, Any]
-MORE_COLUMNS = 100  # unknown columns that a new node may have; they are ignored
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,8 @@ class ServedModel:
         prefix = prefix.casefold()
         first = bisect_left(texts, prefix)
         last = bisect_left(texts, prefix + chr(0x10FFFF), lo=first)
-        return last - first, [ids[place] for place in places[first:last][start : start + limit]]
+        page = places[first + start : min(last, first + start + limit)]  # not all that match: they can be a million
+        return last - first, [ids[place] for place in page]
 
     def node(self, one: NodeId, role: str) -> tuple[Any, int, dict[str, Any]]:
         """Id, position and columns of a known node."""
@@ -174,12 +175,14 @@ class ServedModel:
             if not is_new[row]:
                 parts.append(side.nodes.take(places[row : row + 1]).rows)
                 continue
-            self._refuse_wide(one, side, f"{role}.{row}")
+            check_columns(one, side, f"{role}.{row}")
             # One at a time: how values are read must not depend on the other nodes of the request.
             try:
                 nodes, ids = side.read([one], f"{role}.{row}")
             except ValueError as error:
                 raise Refusal(422, f"{str(error).replace(', position 0', ''):.300}") from None
+            except OverflowError as error:  # a time zone can move a date beyond the year 9999
+                raise Refusal(422, f"{role}.{row} has a date that does not exist: {error}") from None
             if nodes.base.shape[1] != side.nodes.base.shape[1]:
                 raise Refusal(
                     422, f"{role}.{row} must have {side.nodes.base.shape[1]} features, got {nodes.base.shape[1]}"
@@ -189,12 +192,6 @@ class ServedModel:
                 names[row], places[row] = _as_json(ids)[0], side.names.places(ids)[0]
         stacked = sparse.vstack(parts, format="csr") if any(map(sparse.issparse, parts)) else np.vstack(parts)
         return stacked, names, places
-
-    def _refuse_wide(self, one: Node, side: KnownNodes, where: str) -> None:
-        """Refuse a node with very many unknown columns before they are read."""
-        known = side.nodes.base.shape[1] if side.encoder is None else len(side.encoder.kinds_)
-        if len(one) > known + MORE_COLUMNS:
-            raise Refusal(422, f"{where} has {len(one):,} columns, the model knows {known:,}")
 
     def _known(self, given: Sequence[NodeId], role: str, where: str, rows: list[int] | None = None) -> np.ndarray:
         """Positions of nodes by id; an unknown id is refused."""

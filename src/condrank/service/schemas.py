@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from condrank.service.given import AnyNode, Chosen, wrong
+from condrank.service.given import WHOLE, AnyNode, Chosen, wrong
 
 ShownId = str | int | float | bool
 Role = Literal["queries", "objects"]
+PLACES = 10  # of a ranking if a request does not say how many, or fewer if the service has a lower limit
 
 
 class Strict(BaseModel):
@@ -36,7 +37,7 @@ class RankRequest(Strict):
         list[AnyNode],
         Field(min_length=1, fail_fast=True, description="Known nodes by id, new nodes by columns."),
     ]
-    k: Annotated[int, Field(ge=1, strict=True, description="Places of a ranking.")] = 10
+    k: Annotated[int, Field(ge=1, strict=True, description="Places of a ranking."), WHOLE] = PLACES
     exclude: Annotated[
         Chosen | None, Field(description="Objects to leave out: one list for all queries, or one list for each.")
     ] = None
@@ -115,7 +116,10 @@ class ModelAnswer(BaseModel):
     one_domain: bool
     columns: Annotated[
         dict[Role, dict[str, str]],
-        Field(description="Columns of new conditioning nodes and objects, with their kinds; empty for plain features."),
+        Field(
+            description="Columns of new conditioning nodes and objects, with their kinds. Empty for plain features, "
+            "and for requests without the token that a service has."
+        ),
     ]
     relation: str
     loss: str
