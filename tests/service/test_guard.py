@@ -38,6 +38,28 @@ def test_requests_need_the_token(folder):
             create_app(ModelHolder(folder), token=token)
 
 
+def test_health_shows_columns_and_errors_only_to_those_who_may_ask(folder):
+    holder = ModelHolder(folder)
+    holder.error = "the file lacks column 'salary'"
+    kinds = {"x": "numeric", "born": "date", "kind": "categorical"}
+    with TestClient(create_app(holder, token="s3cret")) as client:
+        right = client.get("/health", headers={"Authorization": "Bearer s3cret"}).json()
+        assert right["model"]["columns"] == {"queries": kinds, "objects": kinds}
+        assert right["reload_error"] == holder.error
+        for headers in ({}, {"Authorization": "Bearer wrong"}):
+            answer = client.get("/health", headers=headers)
+            assert answer.status_code == 200
+            found = answer.json()
+            assert found["model"].pop("columns") == {"queries": {}, "objects": {}}
+            assert "with the token" in found["reload_error"]
+            assert not re.search("salary|born|kind", answer.text)
+            # The page needs the rest before anybody gave the token.
+            assert found["model"].items() <= right["model"].items()
+            assert found["model"]["queries"] == 30
+    with TestClient(create_app(holder)) as client:
+        assert client.get("/health").json()["model"] == right["model"]
+
+
 def test_other_host_names_are_refused(folder):
     with TestClient(create_app(ModelHolder(folder), hosts=["localhost", "[::1]"])) as client:
         for host in ("localhost", "localhost:8000", "[::1]:80", "LOCALHOST"):
