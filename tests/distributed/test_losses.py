@@ -25,6 +25,13 @@ GONE = "tcp://127.0.0.1:1"  # no worker has this address
 OPTIONS = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50, "host": "127.0.0.1"}
 
 
+@pytest.fixture(autouse=True)
+def default_scheduler():
+    """A client that loses its scheduler does not take back that Dask should use it."""
+    with dask.config.set(scheduler=None):
+        yield
+
+
 @pytest.fixture(scope="module")
 def client():
     with LocalCluster(n_workers=2, **OPTIONS) as cluster, Client(cluster, set_as_default=False) as client:
