@@ -72,7 +72,9 @@ def test_a_sparse_graph_is_scored_without_its_matrix(monkeypatch):
     ConditionalRanker(solver="early_stopping", max_iter=5, validation_fraction=0.4, random_state=0).fit(graph)
     chosen = ConditionalRankerCV([0.1, 1.0], cv=[(graph, graph)]).fit(graph)
     assert chosen.alpha_ in (0.1, 1.0)
-    assert cross_validate(ranker, graph, setting=2, scoring=["rank_loss", "kendall_tau"]).scores["kendall_tau"].shape == (5,)
+    assert cross_validate(ranker, graph, setting=2, scoring=["rank_loss", "kendall_tau"]).scores[
+        "kendall_tau"
+    ].shape == (5,)
 
 
 @pytest.mark.parametrize("setting", [1, 2, 4])

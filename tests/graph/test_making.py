@@ -74,7 +74,9 @@ def test_factors_that_do_not_fit_the_nodes_are_named():
         RelationGraph.from_factors(THIRTY, THIRTY[:5], np.eye(4))
     with pytest.raises(ValueError, match="B must have a row for each of the 30 nodes, got 5"):
         RelationGraph.from_factors(THIRTY, THIRTY, np.eye(4), THIRTY[:5])
-    with pytest.raises(ValueError, match="B must have a row for each of the 5 objects, got 30; if B is not given, B is A"):
+    with pytest.raises(
+        ValueError, match="B must have a row for each of the 5 objects, got 30; if B is not given, B is A"
+    ):
         RelationGraph.from_factors(THIRTY, THIRTY, np.eye(4), objects=THIRTY[:5])
 
 

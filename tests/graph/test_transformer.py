@@ -171,7 +171,10 @@ def test_wrong_transformers_are_refused():
             lambda: NodeTransformer(StandardScaler).fit(SMALL_KERNEL),
             r"the class StandardScaler: write StandardScaler\(\)",
         ),
-        (lambda: NodeTransformer(PCA(), 3).fit(SMALL_KERNEL), "object_transformer must be a scikit-learn transformer.*got 3"),
+        (
+            lambda: NodeTransformer(PCA(), 3).fit(SMALL_KERNEL),
+            "object_transformer must be a scikit-learn transformer.*got 3",
+        ),
     ],
 )
 def test_what_is_no_transformer_is_refused(make, message):
