@@ -6,7 +6,7 @@ import json
 import threading
 from importlib import import_module
 
-from service.served import NEW, ModelHolder, ServedModel, TestClient, create_app
+from service.served import NEW, Limits, ModelHolder, ServedModel, TestClient, create_app
 
 answers, schemas = import_module("condrank.service.answers"), import_module("condrank.service.schemas")
 
@@ -14,7 +14,9 @@ answers, schemas = import_module("condrank.service.answers"), import_module("con
 def test_answers_are_as_the_document_describes_them(ranker):
     model = ServedModel(ranker, file_fingerprint="mark")
     given = (["Node 1", NEW, "n/3"], 7, ["Node 2"], None, True)
-    found = schemas.RankAnswer.model_validate_json(answers.rankings_json(model, *given), strict=True)
+    names = ("queries", "k", "exclude", "candidates", "exclude_self")
+    asked = json.dumps(dict(zip(names, given, strict=True))).encode()
+    found = schemas.RankAnswer.model_validate_json(answers.rankings_json(model, asked, Limits()), strict=True)
     assert found.model == "mark"
     for one, expected in zip(found.rankings, model.rank(*given), strict=True):
         assert one.query == expected.query
@@ -22,9 +24,10 @@ def test_answers_are_as_the_document_describes_them(ranker):
         assert [place.score for place in one.ranking] == expected.scores  # every digit
     one = schemas.Ranked.model_validate_json(answers.ranking_json(model, "n/3", 4, False), strict=True)
     assert [place.id for place in one.ranking] == model.rank(["n/3"], 4, None, None, False)[0].ids
-    pairs = (["Node 1", NEW], [NEW, "Node 2"])
-    scored = schemas.ScoreAnswer.model_validate_json(answers.scores_json(model, *pairs), strict=True)
-    assert scored.scores == model.score(*pairs)
+    pairs = [{"query": "Node 1", "object": NEW}, {"query": NEW, "object": "Node 2"}]
+    asked = json.dumps({"pairs": pairs}).encode()
+    scored = schemas.ScoreAnswer.model_validate_json(answers.scores_json(model, asked, Limits()), strict=True)
+    assert scored.scores == model.score(["Node 1", NEW], [NEW, "Node 2"])
 
 
 def test_the_event_loop_does_not_make_them(folder, monkeypatch):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -13,9 +14,10 @@ from pydantic import SecretStr
 
 from condrank._version import __version__
 from condrank.service.answers import ranking_json, rankings_json, scores_json
+from condrank.service.bodies import bound
 from condrank.service.clients import client_of
 from condrank.service.connections import Connections
-from condrank.service.document import describe
+from condrank.service.document import body_of, describe
 from condrank.service.given import WHOLE_TEXT
 from condrank.service.guard import HEADERS, TRUSTED, Guard
 from condrank.service.holder import ModelHolder
@@ -111,13 +113,20 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     computed = documented(400, 404, 408, 503, 504)
     places = min(PLACES, limits.k)
 
-    @app.post("/rank", response_model=RankAnswer, responses=computed, summary="Rankings for known or new nodes")
-    async def rank(asked: RankRequest, request: Request) -> Response:
-        _bound("queries", len(asked.queries), limits.queries)
-        k = asked.k if "k" in asked.model_fields_set else places
-        _bound("k", k, limits.k)
-        given = (asked.queries, k, asked.exclude, asked.candidates, asked.exclude_self)
-        return _sent(await work.run(client_of(request.client), rankings_json, holder.current, *given))
+    async def answered(request: Request, job: Callable[..., bytes], *given: Any) -> Response:
+        """What a job makes of the current model and some arguments."""
+        content = await work.run(client_of(request.client), job, holder.current, *given)
+        return Response(content, media_type="application/json")
+
+    @app.post(
+        "/rank",
+        response_model=RankAnswer,
+        responses=computed,
+        openapi_extra=body_of(RankRequest),
+        summary="Rankings for known or new nodes",
+    )
+    async def rank(request: Request) -> Response:
+        return await answered(request, rankings_json, await _json_body(request), limits)
 
     @app.get(
         "/rank/{id:path}",
@@ -131,14 +140,18 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         k: Annotated[int, Query(ge=1, description="Places of the ranking."), WHOLE_TEXT] = places,
         exclude_self: Annotated[bool, Query(description="Leave the node out of its own ranking.")] = True,
     ) -> Response:
-        _bound("k", k, limits.k)
-        return _sent(await work.run(client_of(request.client), ranking_json, holder.current, id, k, exclude_self))
+        bound("k", k, limits.k)
+        return await answered(request, ranking_json, id, k, exclude_self)
 
-    @app.post("/score", response_model=ScoreAnswer, responses=computed, summary="Scores of pairs")
-    async def score(asked: ScoreRequest, request: Request) -> Response:
-        _bound("pairs", len(asked.pairs), limits.pairs)
-        pairs = ([one.query for one in asked.pairs], [one.object for one in asked.pairs])
-        return _sent(await work.run(client_of(request.client), scores_json, holder.current, *pairs))
+    @app.post(
+        "/score",
+        response_model=ScoreAnswer,
+        responses=computed,
+        openapi_extra=body_of(ScoreRequest),
+        summary="Scores of pairs",
+    )
+    async def score(request: Request) -> Response:
+        return await answered(request, scores_json, await _json_body(request), limits)
 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by their first letters")
     async def nodes(
@@ -208,10 +221,9 @@ async def _refuse_unknown(request: Request) -> None:
         raise Refusal(422, f"unknown parameter {unknown!r:.60}; this address takes {', '.join(known) or 'none'}")
 
 
-def _bound(name: str, given: int, most: int) -> None:
-    if given > most:
-        raise Refusal(422, f"{name}: expected at most {most}, got {given}")
-
-
-def _sent(content: bytes) -> Response:
-    return Response(content, media_type="application/json")
+async def _json_body(request: Request) -> bytes:
+    """The body of a request, which must say that it is JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not re.fullmatch(r"application/([^/]+\+)?json", kind):
+        raise Refusal(422, "the body must be JSON, sent with Content-Type: application/json")
+    return await request.body()

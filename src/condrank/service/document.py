@@ -6,12 +6,13 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 
 from condrank.service.columns import columns_schema
 from condrank.service.given import ID_SCHEMA
 from condrank.service.limits import Limits
 from condrank.service.model import ServedModel
-from condrank.service.schemas import PLACES
+from condrank.service.schemas import PLACES, RankRequest, ScoreRequest
 
 YES_OR_NO = ("true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n")
 
@@ -32,6 +33,9 @@ def describe(app: FastAPI, limits: Limits, model: ServedModel, has_token: bool) 
     """
     document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     schemas, paths = document["components"]["schemas"], document["paths"]
+    for kind in (RankRequest, ScoreRequest):
+        described = kind.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= described.pop("$defs", {}) | {kind.__name__: described}
     asked = schemas["RankRequest"]["properties"]
     asked["k"] |= {"maximum": limits.k, "default": min(PLACES, limits.k)}
     asked["queries"]["maxItems"] = limits.queries
@@ -51,6 +55,12 @@ def describe(app: FastAPI, limits: Limits, model: ServedModel, has_token: bool) 
         document["security"] = [{"token": []}]
         paths["/health"]["get"]["security"] = []
     return document
+
+
+def body_of(kind: type[BaseModel]) -> dict[str, Any]:
+    """The part of an operation's description that says what its body is, for bodies that FastAPI does not read."""
+    content = {"application/json": {"schema": _reference(kind.__name__)}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _reference(name: str) -> dict[str, str]:

@@ -30,6 +30,7 @@ ACCEPTED = 4  # connections taken at a time; those that came with data are read 
 QUEUED = 1024  # connections that the system may hold until they are taken
 OTHER_FILES = 64  # files that are open besides connections
 SWITCH = 0.001  # seconds after which a thread that computes lets the event loop run; the default of Python is 0.005
+COLLECTIONS = 5_000, 50, 100  # new objects before garbage is collected, and so on; the default is 700, 10, 10
 
 log = logging.getLogger("condrank.service")
 
@@ -95,11 +96,7 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
         timeout_keep_alive=round(KEEP_ALIVE),
         timeout_graceful_shutdown=max(1, round(grace)),
     )
-    # A model has a few Python objects for each node. Garbage collection would check all of them again and again, and
-    # delay requests.
-    gc.collect()
-    gc.freeze()
-    with bounded_logs(), _quick_switches(), _signals_ignored():
+    with bounded_logs(), _rare_collections(), _quick_switches(), _signals_ignored():
         asyncio.run(_serve(_Server(config), holder, listening, watch))
 
 
@@ -126,6 +123,24 @@ def _allow_files(connections: Connections) -> None:
     if allowed < needed:
         connections.most = max(1, allowed - ACCEPTED - OTHER_FILES)
         log.warning("the system allows %d open files: at most %d connections", allowed, connections.most)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage less often: it delays requests.
+
+    A model has a few Python objects for each node, which need not be checked again and again. A body of many small
+    lists takes several times as long to read if they are checked while it is read.
+    """
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextmanager
