@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 import json
+import multiprocessing
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,11 @@ from benchmarks.harness import Row, suite
 from condrank import ConditionalRanker, RelationGraph, TableRanker
 
 K, PER_SECOND, CONNECTIONS = 10, 50, 4
+HALVES = (  # requests whose rest never comes
+    b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-More: ",
+    b"POST /rank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+)
+OPENING = 2.0  # seconds in which all stalled connections are opened, and after which a closed one is opened again
 
 
 @suite("The service over loopback")
@@ -31,9 +39,12 @@ def serving(quick: bool) -> list[Row]:
     per request; symmetric ranking learned from 50 classes, 64 features, single precision. Requests are sent at a
     constant rate, also if earlier ones are not answered yet, and their times count from the moment they were due.
     Memory is the growth of the server's resident size over requests sent one after the other on four connections,
-    after a tenth as many to warm up. Loading is in a new process, after `from condrank import TableRanker`.
+    after a tenth as many to warm up. Stalled connections are half-sent requests from another loopback address, opened
+    within two seconds; each that the service closes is sent again two seconds later. /health is asked while four
+    clients send one batch after the other. Loading is in a new process, after `from condrank import TableRanker`.
     """
     n, d, seconds, n_requests, n_load = (2000, 8, 1.0, 100, 100) if quick else (100_000, 64, 20.0, 10_000, 1000)
+    n_stalled, n_small, n_batches = (50, 1000, 4) if quick else (1000, 5000, 100)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         if find_spec("fastapi") is None or find_spec("uvicorn") is None:
@@ -42,6 +53,10 @@ def serving(quick: bool) -> list[Row]:
             X = _saved(Path(folder) / "served.safetensors", n, d)
             with _server(Path(folder) / "served.safetensors") as (port, pid):
                 rows += _under_load(port, pid, X, seconds, n_requests)
+                rows.append(_beside_stalled(port, n, n_stalled, seconds))
+            _saved(Path(folder) / "small.safetensors", n_small, 32)
+            with _server(Path(folder) / "small.safetensors") as (port, _):
+                rows.append(_health(port, n_small, n_batches))
         rows += _loading(Path(folder), n_load, 1 if quick else 7)
     return rows
 
@@ -68,6 +83,91 @@ def _under_load(port: int, pid: int, X: np.ndarray, seconds: float, n_requests: 
     note = "" if after is None else f"{after / 2**20:,.0f} MiB; {rate:,.0f} requests/s from {CONNECTIONS} connections"
     rows.append(Row("memory gained", f"{n_requests:,} requests", grown, bar=0.05, unit="share", note=note))
     return rows
+
+
+def _beside_stalled(port: int, n: int, n_stalled: int, seconds: float) -> Row:
+    """Times of requests while many others stall; the service may refuse none."""
+    rng = np.random.default_rng(3)
+    known = [_get(f"/rank/n{place}?k={K}") for place in rng.integers(n, size=round(seconds * PER_SECOND))]
+
+    opened, far_end = multiprocessing.Pipe(duplex=False)
+    stalling = multiprocessing.get_context("spawn").Process(
+        target=_stall_all, args=(port, n_stalled, seconds + 2 * OPENING, far_end), daemon=True
+    )
+    stalling.start()
+    try:
+        opened.recv()  # it begins
+        times = asyncio.run(_at_rate(port, known, PER_SECOND))
+        n_opened = opened.recv()
+    finally:
+        stalling.terminate()
+        stalling.join()
+    p50, p99 = np.quantile(times, (0.5, 0.99))
+    note = f"median {1000 * p50:.1f} ms, longest {1000 * max(times):.1f} ms, {n_opened:,} opened, none refused"
+    size = f"{n_stalled:,} stalled, {n:,} objects, {PER_SECOND} requests/s"
+    return Row("p99 beside stalled connections", size, float(p99), bar=0.050, note=note)
+
+
+def _stall_all(port: int, n: int, seconds: float, opened: Any) -> None:
+    """Keep n half-sent requests open for some time, in a process of their own: they delay nobody who measures."""
+    count = 0
+
+    async def stall(number: int) -> None:
+        nonlocal count
+        await asyncio.sleep(OPENING * number / n)
+        while True:
+            with contextlib.suppress(OSError):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=_other_address())
+                count += 1
+                try:
+                    writer.write(HALVES[number % len(HALVES)])
+                    await reader.read()
+                finally:
+                    writer.close()
+            await asyncio.sleep(OPENING)
+
+    async def all_of_them() -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await asyncio.gather(*(stall(number) for number in range(n)))
+
+    opened.send(count)
+    asyncio.run(all_of_them())
+    opened.send(count)
+
+
+@functools.cache
+def _other_address() -> tuple[str, int] | None:
+    """A second loopback address, where the system has one: the stalled client is not the one that is measured."""
+    with socket.socket() as trial, contextlib.suppress(OSError):
+        trial.bind(("127.0.0.2", 0))
+        return "127.0.0.2", 0
+    return None
+
+
+def _health(port: int, n: int, n_batches: int) -> Row:
+    """Times of /health while a few clients send batches of 100 queries × 1,000 places."""
+    rng = np.random.default_rng(4)
+    asked = [{"queries": [f"n{one}" for one in rng.integers(n, size=100)], "k": 1000} for _ in range(n_batches)]
+
+    async def both() -> list[float]:
+        await _at_once(port, [_post("/rank", asked[0]), _get("/health")])  # the first ones are slower
+        batches, times = asyncio.create_task(_at_once(port, [_post("/rank", one) for one in asked])), []
+        connections = _Connections(port)
+        while not batches.done():
+            start = time.perf_counter()
+            await connections.ask(_get("/health"))
+            times.append(time.perf_counter() - start)
+            await asyncio.sleep(1 / PER_SECOND)
+        await batches
+        connections.close()
+        return times
+
+    times = asyncio.run(both())
+    p50, p99 = np.quantile(times, (0.5, 0.99))
+    note = f"median {1000 * p50:.1f} ms, longest {1000 * max(times):.1f} ms, {len(times):,} times asked"
+    size = f"{n:,} objects, batches of 100 × 1,000 from {CONNECTIONS} connections"
+    return Row("p99 of /health under batches", size, float(p99), bar=0.050, note=note)
 
 
 def _loading(folder: Path, n: int, repeats: int) -> list[Row]:
@@ -114,7 +214,7 @@ def _load_seconds(path: Path) -> float:
     return float(done.stdout)
 
 
-@contextmanager
+@contextlib.contextmanager
 def _server(path: Path) -> Iterator[tuple[int, int]]:
     """Run the command in a separate process; gives its port and process id."""
     command = [sys.executable, "-m", "condrank", "serve", str(path), "--port", "0"]
@@ -189,7 +289,7 @@ async def _at_rate(port: int, requests: list[bytes], per_second: float) -> list[
         await connections.ask(request)
         return time.perf_counter() - due
 
-    start = time.perf_counter() + 0.05
+    start = time.perf_counter() + 0.5  # all tasks are made by then
     took = await asyncio.gather(*(one(start + place / per_second, one_) for place, one_ in enumerate(requests)))
     connections.close()
     return took
