@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
 import re
 import signal
@@ -15,7 +17,7 @@ from typer.testing import CliRunner
 
 from condrank import ConditionalRanker, TableRanker
 from condrank.cli import app as cli
-from service.served import EDGES, NODES, Limits, httpx, waited
+from service.served import EDGES, NODES, Limits, ModelHolder, httpx, waited
 
 Connections = import_module("condrank.service.connections").Connections
 
@@ -48,6 +50,25 @@ def test_there_are_as_many_connections_as_the_system_allows_files(monkeypatch, c
     assert allowed == [500, 500]
     assert 100 < many.most < 500
     assert f"at most {many.most} connections" in caplog.text
+
+
+def test_the_process_is_as_before_after_it_served(folder, monkeypatch):
+    server, app = import_module("condrank.service.server"), import_module("condrank.service").create_app
+    seen = []
+
+    def now():
+        filters = [len(logging.getLogger(name).filters) for name in ("uvicorn.error", "py.warnings", "asyncio")]
+        collections = gc.get_threshold(), gc.get_freeze_count() > 0
+        return [*collections, sys.getswitchinterval(), signal.getsignal(signal.SIGINT), filters]
+
+    async def served(server, holder, listening, watch):
+        seen.append(now())
+
+    monkeypatch.setattr(server, "_serve", served)
+    before, holder = now(), ModelHolder(folder)
+    server.run(app(holder), holder, None, watch=0.0, grace=1.0)
+    assert now() == before
+    assert all(one != other for one, other in zip(before, seen[0], strict=True))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no signals")
