@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.harness import Row, measure, peak_mib, suite
 from condrank import ConditionalRanker, RelationGraph
 from condrank.base.blocks import row_blocks
-from condrank.nodes import NodeKernel
+from condrank.kernels import read_kernel
 from condrank.nodes.nystroem import NystroemFeatures
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -39,7 +39,7 @@ def approximate(quick: bool) -> list[Row]:
     n, d, m, n_classes = (2000, 8, 50, 4) if quick else (100_000, 64, 1000, 10)
     X, labels = classes(n, d, n_classes)
     graph, gamma = RelationGraph.from_classes(X, labels), 0.5 / d
-    landmarks = NystroemFeatures.fit(NodeKernel("rbf", gamma), graph.nodes, m, "uniform", 0)
+    landmarks = NystroemFeatures.fit(read_kernel("rbf", gamma), graph.nodes, m, "uniform", 0)
 
     def bare() -> np.ndarray:
         gram = np.zeros((m, m))

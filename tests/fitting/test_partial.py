@@ -8,6 +8,7 @@ from scipy import sparse
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
 from condrank.exceptions import RelationWarning
+from condrank.nodes import Nodes
 
 rng = np.random.default_rng(0)
 N, D = 60, 5
@@ -135,8 +136,11 @@ def test_an_approximation_stays_that_of_the_first_block(relation, loss, params):
     given = {"relation": relation, "loss": loss, "kernel": "rbf", "n_components": 8, "random_state": 0} | params
     parts = ConditionalRanker(**given).fit(GRAPHS["classes"](slice(0, 20), X))
     parts.partial_fit(GRAPHS["classes"](slice(20, None), X))
+
     # The same features, of all nodes at once, as those of a linear kernel.
-    features = parts.fitted_.model.rows.features
+    def features(rows):
+        return parts.fitted_.model.rows.features(Nodes(rows))
+
     linear = given | {"kernel": "linear", "n_components": None}
     linear.pop("approximation", None)
     whole = ConditionalRanker(**linear).fit(GRAPHS["classes"](slice(None), features(X)))

@@ -120,7 +120,7 @@ def test_what_is_added_is_registered_where_the_architecture_page_says():
         code = "\n".join((SOURCE / file).read_text(encoding="utf-8") for file in files if (SOURCE / file).exists())
         assert all(re.search(rf"^{name}\b.* = ", code, flags=re.MULTILINE) for name in names), line
         found += names
-    assert found == ["KERNELS", "EDGE_KERNELS", "SOLVERS", "LOSSES", "MEASURES"]
+    assert found == ["ON_FEATURES", "EDGE_KERNELS", "SOLVERS", "LOSSES", "MEASURES"]
 
 
 def test_the_contributing_page_lists_every_room_in_the_order_of_the_contract():

@@ -6,8 +6,8 @@ import pytest
 import reference_shortcuts as twins
 from condrank import ConditionalRanker, RelationGraph
 from condrank.baselines import TwoStepRidge
+from condrank.kernels import read_kernel
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut, TwoStepShortcuts
-from condrank.nodes import NodeKernel
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import ORDINARY, get_relation
 from condrank.observations import Complete
@@ -39,10 +39,10 @@ def features(name, n=6):
 
 
 KERNELS = {
-    "rbf": NodeKernel("rbf", gamma=0.3),
-    "linear": NodeKernel("linear"),
-    "linear with constant": NodeKernel("linear", constant=True),
-    "twins": NodeKernel("rbf", gamma=0.3),
+    "rbf": read_kernel("rbf", gamma=0.3),
+    "linear": read_kernel("linear"),
+    "linear with constant": read_kernel("linear", constant=True),
+    "twins": read_kernel("rbf", gamma=0.3),
 }
 
 
@@ -103,7 +103,7 @@ def test_thin_products_equal_retraining(what, relation, loss, singular):
     X = np.random.default_rng(0).normal(size=(150, 60))
     if singular:
         X[5] = X[0]
-    rows = fitted(NodeKernel("rbf"), X)
+    rows = fitted(read_kernel("rbf"), X)
     Y = np.random.default_rng(1).normal(size=(150, 150))
     found = scores(what, relation, loss, rows, rows, Y, 2.0)
     for i, j in [(0, 7), (3, 3), (149, 5)]:
@@ -136,7 +136,7 @@ def test_single_precision_stays_single_and_near_double(what, relation, loss):
 @models
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_few_nodes_equal_retraining(what, relation, loss, n):
-    rows = fitted(NodeKernel("rbf", gamma=0.3), features("rbf", n))
+    rows = fitted(read_kernel("rbf", gamma=0.3), features("rbf", n))
     K = rows.similarity(None, None)
     Y = np.random.default_rng(5).normal(size=K.shape)
     expected = SHORTCUTS[what][1](K, Y, 0.1, relation=relation, loss=loss)
@@ -163,7 +163,7 @@ def test_a_tiny_penalty_keeps_its_digits():
 @pytest.mark.parametrize("alpha", [1e-3, 1.0, 1e4])
 def test_what_a_model_knows_nothing_of_is_tied(what, relation, loss, n, alpha):
     Y = np.random.default_rng(0).normal(size=(n, n))
-    rows = fitted(NodeKernel("linear"), np.eye(n))
+    rows = fitted(read_kernel("linear"), np.eye(n))
     found = shortcut(what, relation, loss, rows, rows, Y).settled(alpha)
     np.fill_diagonal(found, 0)
     assert not found.any()
@@ -173,7 +173,7 @@ def test_what_a_model_knows_nothing_of_is_tied(what, relation, loss, n, alpha):
 def test_twins_are_tied(relation, loss):
     X, Y = np.random.default_rng(0).normal(size=(2, 30, 30))
     X[15:] = X[:15]
-    rows = fitted(NodeKernel("rbf", gamma=0.02), X)
+    rows = fitted(read_kernel("rbf", gamma=0.02), X)
     found = shortcut("node", relation, loss, rows, rows, Y).settled(1.0)
     others = ~np.eye(15, dtype=bool)
     # Noise that happens to lie around the middle between two steps is left.

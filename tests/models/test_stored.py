@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from condrank.kernels import Kernel, read_kernel
 from condrank.models import ComparedModel, EdgeModel, Model, model_from_state
 from condrank.models.sums import FactoredSums, sums_over
-from condrank.nodes import Approximation, ExactKernel, ExplicitFeatures, NodeKernel, Nodes
-from condrank.nodes.feature_maps import own_features
+from condrank.nodes import Approximation, ExactKernel, ExplicitFeatures, Nodes
+from condrank.nodes.feature_maps import OwnFeatures
 from condrank.nodes.values import KernelValues
 from condrank.observations import Edges, Factored
 from condrank.persistence.arrays import Arrays, Held
@@ -16,16 +17,20 @@ from condrank.products.edge_kernels import edge_kernel
 
 RNG = np.random.default_rng(0)
 X, OBJECTS, NEW = RNG.normal(size=(8, 3)), RNG.normal(size=(5, 2)), RNG.normal(size=(3, 3))
-RBF, LINEAR = NodeKernel("rbf"), NodeKernel("linear")
+RBF, LINEAR = read_kernel("rbf"), read_kernel("linear")
 EDGES = Edges(np.array([0, 2, 2]), np.array([1, 0, 4]), RNG.normal(size=3), None, (8, 5))
 SQUARE = Edges(np.array([0, 2, 2]), np.array([1, 0, 4]), RNG.normal(size=3), None, (8, 8))
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    kernel: NodeKernel
+    kernel: Kernel
     approximation: Approximation | None = None
     compared: tuple[int, ...] = ()
+
+    @property
+    def kernels(self) -> tuple[Kernel, Kernel]:
+        return self.kernel, self.kernel
 
 
 def weights(*sides):
@@ -112,8 +117,8 @@ def sums(one_domain, names):
     A = np.eye(2)[np.arange(8) % 2]
     B = A if one_domain else np.eye(2)[np.arange(5) % 2]
     observed = Factored(A, np.array([[1.0, 0.5], [0.5, 2.0]]), B, names, 0.0)
-    features = own_features(LINEAR, 3), own_features(LINEAR, objects.base.shape[1])
-    return nodes, objects, sums_over(features, nodes, objects, observed, False)
+    features = OwnFeatures(LINEAR, nodes), OwnFeatures(LINEAR, objects)
+    return nodes, objects, sums_over(features, nodes, objects, observed, (0.0, 0.0))
 
 
 @pytest.mark.parametrize("one_domain", [True, False])

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
-from condrank.nodes import ApproximateKernel, Approximation, NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import ApproximateKernel, Approximation, Nodes
 from condrank.problem.coordinates import fit_coordinates
 from reference import naive_complete, naive_observed
 from reference_approximate import HOLES, LABELS, NEW, RELATIONS, RNG, D, N, X, ranker
@@ -28,7 +29,7 @@ def features(fitted, nodes, cols=False):
     """φ of a fitted ranker, the appended constant with it."""
     coordinates = fitted.fitted_.model.cols if cols else fitted.fitted_.model.rows
     assert isinstance(coordinates, ApproximateKernel)
-    phi = coordinates.features(nodes)
+    phi = coordinates.features(Nodes(nodes))
     return np.hstack([phi, np.ones((phi.shape[0], 1))]) if coordinates.kernel.constant else phi
 
 
@@ -247,7 +248,7 @@ def test_sparse_landmarks_are_saved(tmp_path):
     fitted = ranker().fit(sparse.csr_array(X), LABELS)
     fitted.save(tmp_path / "model")
     loaded = ConditionalRanker.load(tmp_path / "model")
-    assert sparse.issparse(loaded.fitted_.model.rows.features.landmarks)
+    assert sparse.issparse(loaded.fitted_.model.rows.features.landmarks.base)
     np.testing.assert_array_equal(loaded.predict(NEW), fitted.predict(NEW))
 
 
@@ -288,7 +289,7 @@ def test_a_path_is_made_of_the_same_coordinates():
 
 
 def test_coordinates_are_those_of_any_graph_kind():
-    coordinates = fit_coordinates(NodeKernel("rbf"), Nodes(X), approximation=Approximation(5))
+    coordinates = fit_coordinates(read_kernel("rbf"), Nodes(X), approximation=Approximation(5))
     Z = coordinates.training()
     np.testing.assert_allclose(Z.T @ Z, np.diag(coordinates.sigma), atol=1e-10)
     np.testing.assert_allclose(coordinates.ones, Z.sum(axis=0), atol=1e-10)

@@ -6,7 +6,8 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from builders import NEW_TALL, NEW_WIDE, TALL, WIDE
-from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import ExactKernel, ExplicitFeatures, Nodes
 from condrank.nodes.exact import residual_energy
 
 SINGULAR = TALL[[0, 1, 2, 2, 4, 1, 6]]
@@ -15,27 +16,27 @@ SINGULAR = TALL[[0, 1, 2, 2, 4, 1, 6]]
 def fitted(kind):
     """Coordinates, their training features and features of new nodes."""
     made = {
-        "exact linear": (ExactKernel, NodeKernel("linear"), WIDE, NEW_WIDE),
-        "exact rbf": (ExactKernel, NodeKernel("rbf", gamma=0.5), TALL, NEW_TALL),
-        "exact rbf, duplicated": (ExactKernel, NodeKernel("rbf", gamma=0.5), SINGULAR, NEW_TALL),
-        "exact linear, singular": (ExactKernel, NodeKernel("linear"), TALL, NEW_TALL),
-        "exact poly and constant": (ExactKernel, NodeKernel("poly", constant=True), TALL, NEW_TALL),
-        "explicit": (ExplicitFeatures, NodeKernel("linear"), TALL, NEW_TALL),
-        "explicit, duplicated": (ExplicitFeatures, NodeKernel("linear"), SINGULAR, NEW_TALL),
-        "explicit cosine": (ExplicitFeatures, NodeKernel("cosine"), TALL, NEW_TALL),
-        "explicit and constant": (ExplicitFeatures, NodeKernel("linear", constant=True), TALL, NEW_TALL),
-        "explicit cosine and constant": (ExplicitFeatures, NodeKernel("cosine", constant=True), TALL, NEW_TALL),
-        "explicit, sparse": (ExplicitFeatures, NodeKernel("linear"), sparse.csr_array(TALL), NEW_TALL),
+        "exact linear": (ExactKernel, read_kernel("linear"), WIDE, NEW_WIDE),
+        "exact rbf": (ExactKernel, read_kernel("rbf", gamma=0.5), TALL, NEW_TALL),
+        "exact rbf, duplicated": (ExactKernel, read_kernel("rbf", gamma=0.5), SINGULAR, NEW_TALL),
+        "exact linear, singular": (ExactKernel, read_kernel("linear"), TALL, NEW_TALL),
+        "exact poly and constant": (ExactKernel, read_kernel("poly", constant=True), TALL, NEW_TALL),
+        "explicit": (ExplicitFeatures, read_kernel("linear"), TALL, NEW_TALL),
+        "explicit, duplicated": (ExplicitFeatures, read_kernel("linear"), SINGULAR, NEW_TALL),
+        "explicit cosine": (ExplicitFeatures, read_kernel("cosine"), TALL, NEW_TALL),
+        "explicit and constant": (ExplicitFeatures, read_kernel("linear", constant=True), TALL, NEW_TALL),
+        "explicit cosine and constant": (ExplicitFeatures, read_kernel("cosine", constant=True), TALL, NEW_TALL),
+        "explicit, sparse": (ExplicitFeatures, read_kernel("linear"), sparse.csr_array(TALL), NEW_TALL),
         "explicit, sparse and constant": (
             ExplicitFeatures,
-            NodeKernel("cosine", constant=True),
+            read_kernel("cosine", constant=True),
             sparse.csr_array(TALL),
             sparse.csr_array(NEW_TALL),
         ),
-        "explicit, a zero feature": (ExplicitFeatures, NodeKernel("linear"), TALL * [1, 0, 1], NEW_TALL * [1, 0, 1]),
+        "explicit, a zero feature": (ExplicitFeatures, read_kernel("linear"), TALL * [1, 0, 1], NEW_TALL * [1, 0, 1]),
         "explicit, dependent features": (
             ExplicitFeatures,
-            NodeKernel("linear"),
+            read_kernel("linear"),
             np.hstack([TALL, TALL[:, :2] - TALL[:, 1:]]),
             np.hstack([NEW_TALL, NEW_TALL[:, :2] - NEW_TALL[:, 1:]]),
         ),
@@ -64,8 +65,9 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def values(kernel, X, X_other):
-    settings = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
-    return pairwise_kernels(X, X_other, metric=kernel.name, filter_params=True, **settings) + int(kernel.constant)
+    leaf = kernel.body
+    settings = {name: getattr(leaf, name) for name in ("gamma", "degree", "coef0") if hasattr(leaf, name)}
+    return pairwise_kernels(X, X_other, metric=leaf.name, filter_params=True, **settings) + kernel.constant
 
 
 @kinds

@@ -8,7 +8,8 @@ import reference
 from builders import KERNEL, LABELS, N_NODES, NEW_TALL, NODES, TALL, refused
 from condrank import ConditionalRanker
 from condrank.exceptions import KernelWarning
-from condrank.nodes import ExactKernel, NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import ExactKernel, Nodes
 from condrank.nodes.exact import spectrum
 from reference import error
 from reference_cases import models
@@ -80,8 +81,8 @@ def test_a_precomputed_kernel_may_be_given_by_rows_and_by_subsets(constant):
     K = pairwise_kernels(everyone, metric="rbf", gamma=0.5)
     base = Nodes(K)
     chosen, others = np.array([8, 0, 3, 5, 12]), np.array([1, 2, 10])
-    z = ExactKernel(NodeKernel("precomputed", constant=constant), base.take(chosen))
-    twin = ExactKernel(NodeKernel("rbf", gamma=0.5, constant=constant), Nodes(everyone[chosen]))
+    z = ExactKernel(read_kernel("precomputed", constant=constant), base.take(chosen))
+    twin = ExactKernel(read_kernel("rbf", gamma=0.5, constant=constant), Nodes(everyone[chosen]))
     expected = twin.transform(Nodes(everyone[others])) @ twin.training().T
     by_subset = z.transform(base.take(others)) @ z.training().T
     by_rows = z.transform(Nodes(K[np.ix_(others, chosen)])) @ z.training().T
@@ -101,7 +102,7 @@ def test_a_precomputed_kernel_may_be_given_by_rows_and_by_subsets(constant):
 def test_kernel_values_are_not_written_into_the_given_matrix():
     K = pairwise_kernels(TALL, metric="rbf")
     before = K.copy()
-    ExactKernel(NodeKernel("precomputed", constant=True), Nodes(K))
+    ExactKernel(read_kernel("precomputed", constant=True), Nodes(K))
     np.testing.assert_array_equal(K, before)
 
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from condrank.nodes import NodeKernel, Nodes
-from condrank.nodes.feature_maps import FeatureRows, own_features
+from condrank.kernels import Constant, Cosine, Linear
+from condrank.nodes import Nodes
+from condrank.nodes.feature_maps import FeatureRows, OwnFeatures
 
 rng = np.random.default_rng(0)
 
@@ -17,12 +18,14 @@ X = rng.normal(size=(80, 4)) + 1
     "data", [X, sparse.csr_array(np.where(X > 1, X, 0)), X.astype(np.float32)], ids=["dense", "sparse", "float32"]
 )
 @pytest.mark.parametrize(
-    "kernel", [NodeKernel("cosine", constant=True), NodeKernel("linear", weights=(1.0, 2.0, 0.5, 3.0))], ids=str
+    "kernel",
+    [Cosine() + Constant(), Linear(feature_weights=(1.0, 2.0, 0.5, 3.0))],
+    ids=str,
 )
 def test_products_of_rows_that_are_not_held_equal_dense_ones(data, kernel, monkeypatch):
     monkeypatch.setattr("condrank.nodes.feature_maps.DENSE_FEATURES_BLOCK_ENTRIES", 32)
     monkeypatch.setattr("condrank.nodes.feature_maps.SPARSE_FEATURES_BLOCK_ROWS", 7)
-    rows = FeatureRows(own_features(kernel, 4), Nodes(data), kernel.constant)
+    rows = FeatureRows(OwnFeatures(kernel, Nodes(data)), Nodes(data), kernel.constant)
     whole = rows.part(slice(None))
     whole = whole.toarray() if sparse.issparse(whole) else whole
     p = whole.shape[1]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from condrank.nodes import ExplicitFeatures, NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import ExplicitFeatures, Nodes
 from condrank.nodes.feature_sums import FeatureSums
 
 rng = np.random.default_rng(0)
@@ -60,7 +61,7 @@ def test_the_part_of_one_outside_the_span_is_the_residual(distance, shift, dtype
     exact = X.astype(np.float64)
     residual = 1 - exact @ np.linalg.lstsq(exact, np.ones(500), rcond=None)[0]
     expected = float(residual @ residual)
-    given = ExplicitFeatures(NodeKernel(), Nodes(X)).outside
+    given = ExplicitFeatures(read_kernel(), Nodes(X)).outside
     if distance == 0.0 or (dtype == np.float32 and distance < 1e-3):
         assert given <= 500 * (1e-6 if dtype == np.float32 else 1e-18)  # rounding noise of 1 counts as nought
     else:

@@ -5,8 +5,9 @@ import pytest
 from scipy import sparse
 
 from condrank import ConditionalRanker, RelationGraph
-from condrank.nodes import NodeKernel, Nodes
-from condrank.nodes.landmarks import choose_nodes, diagonal, pivots
+from condrank.kernels import read_kernel
+from condrank.nodes import Nodes
+from condrank.nodes.landmarks import choose_nodes, pivots
 from condrank.nodes.nystroem import NystroemFeatures
 from condrank.nodes.similarity import NodeSimilarity
 from reference_approximate import LABELS, NEW, RNG, X, ranker
@@ -31,7 +32,7 @@ def test_landmarks_need_a_kernel_matrix_with_positive_values(landmarks, n_compon
 
 def test_pivots_are_distributed_as_if_drawn_one_by_one():
     nodes = np.concatenate([np.full((30, 1), 0.0), [[5.0]], [[10.0]]])  # thirty of a kind, and two apart
-    similarity = NodeSimilarity(NodeKernel("rbf", 1.0), Nodes(nodes))
+    similarity = NodeSimilarity(read_kernel("rbf", 1.0), Nodes(nodes))
     for seed in range(20):
         chosen = pivots(similarity, 3, np.random.default_rng(seed))
         assert sorted(nodes[chosen, 0]) == [0.0, 5.0, 10.0]
@@ -41,23 +42,28 @@ def test_pivots_are_distributed_as_if_drawn_one_by_one():
 
 def test_pivots_in_several_blocks_leave_little_of_a_fast_decaying_kernel():
     nodes = Nodes(np.random.default_rng(1).uniform(size=(600, 2)))
-    kernel = NodeKernel("rbf", 10.0)
+    kernel = read_kernel("rbf", 10.0)
     errors = {}
     for landmarks in ("uniform", "pivoted"):
-        phi = NystroemFeatures.fit(kernel, nodes, 200, landmarks, 0)(nodes.base)
+        phi = NystroemFeatures.fit(kernel, nodes, 200, landmarks, 0)(nodes)
         errors[landmarks] = np.trace(kernel(nodes.base) - phi @ phi.T)
     assert 0 <= errors["pivoted"] < 0.3 * errors["uniform"]
 
 
-def test_the_diagonal_of_any_kernel_is_read_in_squares():
+def test_the_diagonal_of_any_kernel_is_that_of_its_matrix():
     nodes = Nodes(RNG.standard_normal((70, 3)))
-    for kernel in (NodeKernel("poly"), NodeKernel("rbf"), NodeKernel("linear"), NodeKernel("laplacian", constant=True)):
-        np.testing.assert_allclose(diagonal(NodeSimilarity(kernel, nodes)), np.diag(kernel(nodes.base)))
+    for kernel in (
+        read_kernel("poly"),
+        read_kernel("rbf"),
+        read_kernel("linear"),
+        read_kernel("laplacian", constant=True),
+    ):
+        np.testing.assert_allclose(NodeSimilarity(kernel, nodes).diagonal(), np.diag(kernel(nodes.base)))
 
 
 def test_landmarks_follow_the_seed():
     def places(seed, name):
-        return choose_nodes(name, NodeKernel("rbf"), Nodes(X), 5, np.random.default_rng(seed)).tolist()
+        return choose_nodes(name, read_kernel("rbf"), Nodes(X), 5, np.random.default_rng(seed)).tolist()
 
     for name in ("uniform", "pivoted"):
         assert places(0, name) == places(0, name)

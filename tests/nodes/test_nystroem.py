@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 
 from condrank import RelationGraph
 from condrank.exceptions import KernelWarning
-from condrank.nodes import NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import Nodes
 from condrank.nodes.nystroem import NystroemFeatures
 from reference_approximate import LABELS, NEW, RNG, D, N, X, ranker
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear", "cosine"])
 def test_as_many_landmarks_as_nodes_give_the_kernel_itself(kernel):
-    node_kernel = NodeKernel(kernel, 0.4)
-    phi = NystroemFeatures.fit(node_kernel, Nodes(X), N, "uniform", 0)(X)
+    node_kernel = read_kernel(kernel, 0.4)
+    phi = NystroemFeatures.fit(node_kernel, Nodes(X), N, "uniform", 0)(Nodes(X))
     K = node_kernel(X)
     np.testing.assert_allclose(phi @ phi.T, K, atol=1e-9 * np.abs(K).max())
 
@@ -32,12 +33,13 @@ def test_the_kernel_is_exact_at_landmarks_and_never_larger(n, share, landmarks, 
     nodes = np.random.default_rng(seed).standard_normal((n, 2))
     if repeated:
         nodes = np.concatenate([nodes, nodes])
-    kernel, m = NodeKernel("rbf", 0.5), max(1, int(share * len(nodes)))
+    kernel, m = read_kernel("rbf", 0.5), max(1, int(share * len(nodes)))
     phi = NystroemFeatures.fit(kernel, Nodes(nodes), m, landmarks, seed)
     assert phi.n_features <= m
     K = kernel(nodes)
-    left = K - phi(nodes) @ phi(nodes).T
-    np.testing.assert_allclose(kernel(nodes, phi.landmarks), phi(nodes) @ phi(phi.landmarks).T, atol=1e-6)
+    features = phi(Nodes(nodes))
+    left = K - features @ features.T
+    np.testing.assert_allclose(kernel(nodes, phi.landmarks.base), features @ phi(phi.landmarks).T, atol=1e-6)
     assert np.linalg.eigvalsh(left).min() > -1e-6  # what is left of a kernel is one
 
 
@@ -63,7 +65,7 @@ def test_indefinite_kernels_are_refused_warned_of_or_clipped():
     assert len(clipped.coef_) <= (np.linalg.eigvalsh(K) > 0).sum()
     slightly = (Q * np.r_[-1e-7, np.ones(N - 1)]) @ Q.T
     with pytest.warns(KernelWarning, match="not positive semi-definite"):
-        NystroemFeatures.fit(NodeKernel("precomputed"), Nodes((slightly + slightly.T) / 2), N, "uniform", 0)
+        NystroemFeatures.fit(read_kernel("precomputed"), Nodes((slightly + slightly.T) / 2), N, "uniform", 0)
 
 
 def test_asymmetric_kernels_are_refused():
@@ -87,7 +89,7 @@ def test_a_callable_is_the_kernel_that_it_computes():
 def test_precomputed_kernels_are_distinguished_from_columns_of_training_nodes(landmarks, constant):
     params = {"landmarks": landmarks, "constant": constant, "n_components": 4}
     train, test = np.array([12, 3, 5, 0, 9, 7, 2, 1]), np.array([4, 6, 13])
-    K = NodeKernel("rbf", 0.4)(X)
+    K = read_kernel("rbf", 0.4)(X)
     by_features = ranker(**params).fit(RelationGraph(X, LABELS)[train])
     graph = RelationGraph(K, LABELS)
     fitted = ranker(kernel="precomputed", **params).fit(graph[train])

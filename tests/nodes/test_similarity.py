@@ -7,7 +7,8 @@ from scipy import sparse
 from builders import KERNEL, LABELS, NODES, refused, with_entry
 from condrank import ConditionalRanker, RelationGraph, TableRanker
 from condrank.baselines import SimilarityRanker
-from condrank.nodes import NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.tables import read_graph
 
@@ -129,7 +130,7 @@ def test_the_kernel_of_a_scattered_subset_is_the_same_in_blocks(name, monkeypatc
     """Features of a subset are copied a few rows at a time; the kernel is the same."""
     X = np.random.default_rng(0).normal(size=(40, 5))
     nodes, others = Nodes(X).take(np.arange(0, 40, 2)), Nodes(X).take(np.arange(1, 40, 3))
-    kernel = NodeKernel(name, gamma=0.3)
+    kernel = read_kernel(name, gamma=0.3)
     monkeypatch.setattr("condrank.nodes.similarity.COPIED_FEATURES_ENTRIES", 15)  # three rows
     one = NodeSimilarity(kernel, nodes)
     K = one.training_kernel()

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from condrank import RelationGraph, suggest_components
-from condrank.nodes import NodeKernel
+from condrank.kernels import read_kernel
 from condrank.nodes.spectrum import components_for_alpha, components_for_share
 from reference_approximate import NEW, X, ranker
 
@@ -19,7 +19,7 @@ def test_suggested_components_follow_known_decays():
     wide = np.random.default_rng(0).standard_normal((900, 3))
     numbers = [suggest_components(wide, gamma=gamma) for gamma in (0.01, 0.1, 1.0)]
     assert numbers == sorted(numbers)
-    exact = np.linalg.eigvalsh(NodeKernel("rbf", 0.1)(wide))[::-1]
+    exact = np.linalg.eigvalsh(read_kernel("rbf", 0.1)(wide))[::-1]
     assert suggest_components(wide, gamma=0.1) == components_for_share(exact, 0.99)
     sampled = suggest_components(wide, gamma=0.1, sample=200)
     assert abs(sampled - components_for_share(exact, 0.99)) <= 0.2 * sampled
@@ -35,7 +35,7 @@ def test_a_large_alpha_needs_fewer_components():
     assert components_for_alpha(sigma, 1e9) == 1
     assert components_for_alpha(sigma, 0.0) == 20
     nodes = np.random.default_rng(0).standard_normal((900, 3))
-    exact = np.linalg.eigvalsh(NodeKernel("rbf", 0.1)(nodes))[::-1]
+    exact = np.linalg.eigvalsh(read_kernel("rbf", 0.1)(nodes))[::-1]
     for alpha in (0.1, 10.0, 1000.0):
         expected = int((exact * exact[0] >= alpha).sum())
         assert suggest_components(nodes, gamma=0.1, alpha=alpha) == expected

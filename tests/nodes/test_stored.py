@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from condrank.kernels import read_kernel
 from condrank.nodes import (
     ApproximateKernel,
     Approximation,
     ExactKernel,
     ExplicitFeatures,
-    NodeKernel,
     Nodes,
     coordinates_from_state,
 )
@@ -19,8 +19,8 @@ from condrank.persistence.arrays import Arrays, Held
 
 RNG = np.random.default_rng(0)
 X, NEW = RNG.normal(size=(12, 3)), RNG.normal(size=(4, 3))
-RBF, LINEAR, COSINE = NodeKernel("rbf"), NodeKernel("linear", constant=True), NodeKernel("cosine")
-PRECOMPUTED = NodeKernel("precomputed")
+RBF, LINEAR, COSINE = read_kernel("rbf"), read_kernel("linear", constant=True), read_kernel("cosine")
+PRECOMPUTED = read_kernel("precomputed")
 KERNEL = X @ X.T + np.eye(12)
 WEIGHTS = RNG.uniform(0.5, 2, 12)
 WEIGHTS /= WEIGHTS.mean()
@@ -75,7 +75,7 @@ def test_only_the_chosen_nodes_of_a_base_are_stored():
 
 
 def test_only_the_values_among_the_chosen_nodes_of_a_kernel_are_stored():
-    given, named = stored(Nodes(KERNEL).take(CHOSEN), among=True)
+    given, named = stored(Nodes(KERNEL).take(CHOSEN), matrices=frozenset({None}))
     np.testing.assert_array_equal(Nodes.from_state(given, held(named)).base, KERNEL[np.ix_(CHOSEN, CHOSEN)])
 
 
@@ -140,7 +140,7 @@ def test_kernel_values_that_overflow_are_refused():
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(ValueError, match="the kernel values of the nodes overflow"),
     ):
-        coordinates_from_state(given, held(named | {"rows.nodes": X * 1e200}), NodeKernel("poly"))
+        coordinates_from_state(given, held(named | {"rows.nodes": X * 1e200}), read_kernel("poly"))
 
 
 def test_feature_sums_come_back_and_take_more_nodes():

@@ -7,8 +7,8 @@ from hypothesis.extra.numpy import arrays
 
 import reference_shortcuts as twins
 from condrank import RelationGraph
+from condrank.kernels import read_kernel
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
-from condrank.nodes import NodeKernel
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
 from condrank.observations import Complete
@@ -38,7 +38,7 @@ def test_every_shortcut_equals_retraining(shortcut, relation, loss, share, data)
     n, d = data.draw(st.integers(2, 5)), data.draw(st.integers(1, 6))
     X, Y = data.draw(numbers(n, d)), data.draw(numbers(n, n))
     constant = data.draw(st.booleans())
-    kernel = NodeKernel(data.draw(st.sampled_from(["linear", "rbf"])), gamma=0.3, constant=constant)
+    kernel = read_kernel(data.draw(st.sampled_from(["linear", "rbf"])), gamma=0.3, constant=constant)
     assume(constant or (X != 0).any())
     rows = fit_coordinates(kernel, RelationGraph(X, Y, probabilities=False).nodes)
     K = rows.similarity(None, None)

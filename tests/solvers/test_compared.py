@@ -61,14 +61,15 @@ def test_compared_features_agree_with_the_whole_edge_kernel(nodes, loss, share, 
 
 @pytest.mark.parametrize("loss", ["regression", "ranking"])
 def test_sampled_and_dense_products_agree(nodes, loss):
-    from condrank.nodes import NodeKernel, Nodes
+    from condrank.kernels import read_kernel
+    from condrank.nodes import Nodes
     from condrank.problem.coordinates import fit_coordinates
     from condrank.solvers.compared import ComparedSystem
     from condrank.solvers.explicit import all_edges
 
     X, _ = nodes
     edges = all_edges(RelationGraph(X, relation(X, share=0.6)).relation)
-    rows = fit_coordinates(NodeKernel("rbf"), Nodes(X))
+    rows = fit_coordinates(read_kernel("rbf"), Nodes(X))
     W = np.random.default_rng(3).normal(size=(3, len(rows.sigma), len(rows.sigma)))
     W[0] -= W[0].T
     W[1:] += W[1:].transpose(0, 2, 1)

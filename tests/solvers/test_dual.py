@@ -9,8 +9,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
+from condrank.kernels import read_kernel
 from condrank.models.model import Model
-from condrank.nodes import NodeKernel, Nodes
+from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
 from condrank.objective.losses import QUADRATIC, get_loss
 from condrank.objective.relations import RELATIONS
@@ -263,7 +264,7 @@ def test_kernel_values_carry_the_dual_solution(sparse_weights):
     rng = np.random.default_rng(11)
     X, X_new = rng.normal(size=(12, 3)), rng.normal(size=(5, 3))
     nodes = Nodes(X)
-    values = KernelValues(NodeKernel("rbf", gamma=0.4), nodes)
+    values = KernelValues(read_kernel("rbf", gamma=0.4), nodes)
     edges = Edges(*edge_list(rng, 12, 12, 50, "weighted"), (12, 12))
     system = DualSystem.kronecker(RELATIONS["reciprocal"], get_loss("ranking"), values.training(), None, edges)
     a, _ = solve_dual(system, 0.1, tol=1e-10)
@@ -290,10 +291,32 @@ def test_a_fit_goes_on_from_its_own_coefficients(relation):
     assert ranker.set_params(tol=1e-7).fit(graph).n_iter_ == 0 < cold
 
 
-def test_clip_is_refused_by_the_dual():
-    holes = np.where(RNG.random((12, 12)) < 0.2, TWELVE_LABELS, np.nan)
-    with pytest.raises(ValueError, match="clip=True needs an eigendecomposition"):
-        ConditionalRanker(kernel="rbf", clip=True, solver="dual").fit(TWELVE_NODES, holes)
+@pytest.mark.parametrize("prior", [None, "similarity"])
+def test_clip_drops_the_same_part_in_every_solver(prior, tmp_path):
+    K = TWELVE_NODES @ np.diag([1.0, 1.0, -1.0]) @ TWELVE_NODES.T
+    K = (K + K.T) / 2
+    holes = np.where(RNG.random((10, 10)) < 0.6, TWELVE_LABELS[:10, :10], np.nan)
+    train, new = K[:10, :10], K[10:, :10]
+    params = {"kernel": "precomputed", "clip": True, "tol": 1e-12, "prior": prior}
+    one, *others = [
+        ConditionalRanker(solver=solver, **params).fit(train, holes) for solver in ("primal", "dual", "explicit")
+    ]
+    for other in others:
+        for queries in (new, train):
+            np.testing.assert_allclose(other.predict(queries), one.predict(queries), atol=1e-8)
+    others[0].save(tmp_path / "model")
+    np.testing.assert_allclose(ConditionalRanker.load(tmp_path / "model").predict(new), one.predict(new), atol=1e-8)
+
+
+def test_clip_goes_with_other_edge_kernels():
+    K = TWELVE_NODES @ np.diag([1.0, 1.0, -1.0]) @ TWELVE_NODES.T
+    K = (K + K.T) / 2
+    sigma, Q = np.linalg.eigh(K)
+    positive = (Q * sigma.clip(0)) @ Q.T
+    params = {"kernel": "precomputed", "pairwise_kernel": "linear", "tol": 1e-12}
+    clipped = ConditionalRanker(clip=True, **params).fit(K, TWELVE_LABELS)
+    expected = ConditionalRanker(**params).fit((positive + positive.T) / 2, TWELVE_LABELS)
+    np.testing.assert_allclose(clipped.predict(K), expected.predict(positive), atol=1e-7)
 
 
 def test_an_indefinite_kernel_is_refused_in_the_dual_as_well():

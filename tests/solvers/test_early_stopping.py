@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import reference
-from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import ExactKernel, ExplicitFeatures, Nodes
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import RELATIONS
 from condrank.observations import Complete, Edges
@@ -27,8 +28,8 @@ HOLES = np.where(RNG.random((N, N)) < 0.6, Y_SMALL, np.nan)
 
 def coordinates(kernel):
     if kernel == "linear":
-        return ExplicitFeatures(NodeKernel("linear"), Nodes(SMALL))
-    return ExactKernel(NodeKernel("rbf", 0.5), Nodes(SMALL))
+        return ExplicitFeatures(read_kernel("linear"), Nodes(SMALL))
+    return ExactKernel(read_kernel("rbf", 0.5), Nodes(SMALL))
 
 
 def make_system(relation, loss, kernel, observed):

@@ -6,7 +6,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from condrank import ConditionalRanker, RelationGraph
 from condrank.fitting.reading import read_settings
-from condrank.nodes import NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import Nodes
 from condrank.nodes.spectrum import KernelSample
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
@@ -35,7 +36,7 @@ def graph(share, relation):
 
 @widths
 def test_a_sample_gives_the_spectrum(width):
-    kernel = NodeKernel("rbf", GAMMAS[width])
+    kernel = read_kernel("rbf", GAMMAS[width])
     exact = np.linalg.eigvalsh(kernel(X))[::-1].clip(0)
     guess = KernelSample(kernel, Nodes(X)).spectrum()
     assert len(guess) == N
@@ -49,7 +50,7 @@ def test_a_sample_gives_the_spectrum(width):
 
 
 def test_few_nodes_are_all_looked_at():
-    kernel = NodeKernel("rbf", 0.3)
+    kernel = read_kernel("rbf", 0.3)
     np.testing.assert_allclose(
         KernelSample(kernel, Nodes(X[:50])).spectrum(), np.linalg.eigvalsh(kernel(X[:50]))[::-1], atol=1e-12
     )
@@ -62,7 +63,7 @@ def test_expected_iterations_are_near_the_counted_ones(width, share, relation):
     """Within a factor of three, for random labels; the primal ones of narrow kernels are fewer than told."""
     seen, alpha, tol = graph(share, relation), 0.1, 1e-6
     ranker = ConditionalRanker(relation, "regression", alpha, "rbf", GAMMAS[width], tol=tol)
-    sigma = KernelSample(NodeKernel("rbf", GAMMAS[width]), Nodes(X)).spectrum()
+    sigma = KernelSample(read_kernel("rbf", GAMMAS[width]), Nodes(X)).spectrum()
     strengths = edge_strengths(get_relation(relation), sigma, sigma, (N, N))
     edges = seen.relation
     primal = primal_steps(strengths, edges.n_pairs, N * N, alpha, tol)

@@ -238,7 +238,7 @@ def test_a_sample_gives_the_rank_and_the_largest_eigenvalue():
     assert sample.largest(1000) == pytest.approx(1000, rel=0.05)
     assert sample.rank(1000, np.dtype("f8")) > rank
     poly = read_settings(ConditionalRanker(kernel="poly", degree=2), complete(5, d=3)).kernel
-    assert product_features(poly, 3) == 10
+    assert product_features(poly, complete(5, d=3).nodes) == 10
     both = RelationGraph.from_edges(features(4), [0, 1, 2, 3], [1, 0, 3, 2], np.ones(4))
     one = RelationGraph.from_edges(features(4), [0, 1, 2], [1, 2, 3], np.ones(3))
     shares = [observed_both_ways(Problem(graph, read_settings(kernel, graph))) for graph in (both, one)]

@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import reference
 from condrank import ConditionalRanker, RelationGraph
-from condrank.nodes import ExactKernel, ExplicitFeatures, NodeKernel, Nodes
+from condrank.kernels import read_kernel
+from condrank.nodes import ExactKernel, ExplicitFeatures, Nodes
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import RELATIONS
 from condrank.observations import Edges
@@ -73,9 +74,9 @@ def system(labels, relation="ordinary", loss="ranking", dense=None, kernel="rbf"
     sources, targets, y = edge_list(labels)
     edges = Edges(sources, targets, y, weights, labels.shape)
     if kernel == "linear":
-        rows = ExplicitFeatures(NodeKernel("linear"), Nodes(nodes))
+        rows = ExplicitFeatures(read_kernel("linear"), Nodes(nodes))
     else:
-        rows = ExactKernel(NodeKernel("rbf", GAMMA), Nodes(nodes))
+        rows = ExactKernel(read_kernel("rbf", GAMMA), Nodes(nodes))
     return PrimalSystem(RELATIONS[relation], get_loss(loss), rows, rows, edges, dense=dense)
 
 

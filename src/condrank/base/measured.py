@@ -22,8 +22,6 @@ DENSE_FEATURES_BLOCK_ENTRIES = 1 << 19
 SPARSE_FEATURES_BLOCK_ROWS = 1 << 16
 # Most entries of node features that are copied at a time: 64 MiB in double precision (suite search_memory).
 COPIED_FEATURES_ENTRIES = 1 << 23
-# Rows of the squares from which the diagonal of a kernel matrix is read (suite approximate).
-DIAGONAL_SQUARE_ROWS = 32
 
 # Node kernels
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from condrank.fitting.fitted import Fitted
+from condrank.fitting.reading import fitted_kernel
 from condrank.graph import RelationGraph
-from condrank.nodes import Coordinates, NodeKernel, Nodes
+from condrank.kernels import Kernel, read_kernel
+from condrank.nodes import Coordinates, Nodes
 from condrank.problem.coordinates import fit_coordinates
 from condrank.rankers.base import Ranker
 
@@ -22,8 +24,8 @@ class Baseline(Ranker):
 
     def __init__(
         self,
-        kernel: str | Callable[..., Any] = "linear",
-        gamma: float | None = None,
+        kernel: str | Kernel | Callable[..., Any] = "linear",
+        gamma: float | str | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -34,15 +36,18 @@ class Baseline(Ranker):
         self.coef0 = coef0
         self.kernel_params = kernel_params
 
-    def _node_kernel(self) -> NodeKernel:
-        constant = bool(getattr(self, "constant", False))
-        return NodeKernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params or {}, constant)
+    def _node_kernel(self, nodes: Nodes) -> Kernel:
+        """The kernel of the parameters, with widths for some nodes."""
+        constant = getattr(self, "constant", False)
+        given = read_kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params, constant)
+        return fitted_kernel(given, nodes)
 
     def coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
         """Coordinates of the conditioning nodes and of the objects; one instance for both in a single domain."""
-        kernel = self._node_kernel()
-        rows = fit_coordinates(kernel, graph.nodes)
-        return rows, fit_coordinates(kernel, graph.objects) if graph.is_two_domain else rows
+        rows = fit_coordinates(self._node_kernel(graph.nodes), graph.nodes)
+        if not graph.is_two_domain:
+            return rows, rows
+        return rows, fit_coordinates(self._node_kernel(graph.objects), graph.objects)
 
     def _keep_scorer(self, scorer: Any, objects: Nodes, n_features: int) -> None:
         """Set the fitted state to a scorer, with the training objects for their number and ids."""

@@ -12,10 +12,10 @@ from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_count
 from condrank.base.dense import dense
 from condrank.baselines.base import Baseline
-from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
+from condrank.nodes.store import recognise
 from condrank.observations import Complete, Edges, Factored
 from condrank.rankers.checks import as_graph
 from condrank.rankers.ranking import top_indices
@@ -67,9 +67,9 @@ class NearestNeighbours(Baseline):
         k = check_count("n_neighbors", self.n_neighbors)
         if graph.n_edges == 0:
             raise ValueError("the graph has no observed edge: there is nothing to learn from")
-        kernel = self._node_kernel()
-        rows = NodeSimilarity(kernel, graph.nodes)
-        cols = NodeSimilarity(kernel, graph.objects) if graph.is_two_domain else rows
+        rows = cols = NodeSimilarity(self._node_kernel(graph.nodes), graph.nodes)
+        if graph.is_two_domain:
+            cols = NodeSimilarity(self._node_kernel(graph.objects), graph.objects)
         self._keep_scorer(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.objects, graph.n_features_in_)
         return self
 
@@ -124,7 +124,8 @@ class _Neighbourhoods:
             self._nearest(self.cols, objects.block(block)) for block in row_blocks(len(objects), self.cols.n_nodes)
         ]
         B = sparse.csr_array(sparse.vstack(parts, format="csr"))
-        place = _places(objects, self.cols.nodes)
+        # Nodes that were encoded or transformed again are recognised only by their ids.
+        place = recognise(objects, self.cols.nodes, objects.base is self.cols.nodes.base)
         known = np.flatnonzero(place >= 0)
         itself = sparse.csr_array((np.ones(len(known)), (known, place[known])), shape=B.shape)
         return sparse.csr_array(sparse.diags_array((place < 0).astype(np.float64)) @ B + itself)
@@ -136,16 +137,6 @@ class _Neighbourhoods:
         weights = np.maximum(np.take_along_axis(K, nearest, axis=1), 0).astype(np.float64)
         indptr = np.arange(0, nearest.size + 1, nearest.shape[1])
         return sparse.csr_array((weights.ravel(), nearest.ravel(), indptr), shape=K.shape)
-
-
-def _places(nodes: Nodes, training: Nodes) -> np.ndarray:
-    """Position of each node among the training nodes; -1 if it is not one of them."""
-    if nodes.base is training.base:
-        return nodes.places_in(training)
-    # The nodes were encoded or transformed again, so only ids can identify them.
-    if nodes.ids is None or training.ids is None:
-        return np.full(len(nodes), -1)
-    return Ids(training.ids).places(nodes.ids)
 
 
 def _right(M: Any, B: sparse.csr_array | None) -> Any:

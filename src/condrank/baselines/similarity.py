@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.checking import read_nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.rankers.checks import as_graph
 
@@ -59,14 +59,14 @@ class SimilarityRanker(Baseline):
         Y : array-like, optional
             Relation values, ignored.
         """
-        kernel = self._node_kernel()
         if isinstance(X, RelationGraph):
             graph = as_graph(X, Y)
             if graph.is_two_domain:
                 raise ValueError("similarity needs a single domain, but the graph has two: no kernel compares them")
             nodes = graph.nodes
         else:
-            nodes = Nodes(check_features(X, "X"))
+            nodes = read_nodes(X, "X")
+        kernel = self._node_kernel(nodes)
         self._keep_scorer(_Similarity(NodeSimilarity(kernel, nodes)), nodes, nodes.base.shape[1])
         return self
 

@@ -12,11 +12,11 @@ from dask.delayed import Delayed, delayed
 from scipy import sparse
 
 from condrank.distributed.cluster import compute, shared, total
+from condrank.kernels import Kernel
 from condrank.nodes.approximate import ApproximateKernel, Approximation
-from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
+from condrank.nodes.feature_maps import FeatureMap, FeatureRows, OwnFeatures
 from condrank.nodes.feature_sums import FeatureSums
 from condrank.nodes.features import ExplicitFeatures, add_rows
-from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.landmarks import choose_nodes
 from condrank.nodes.store import Nodes
 
@@ -76,13 +76,13 @@ class DistributedFeatures(ExplicitFeatures):
 
     def __init__(
         self,
-        kernel: NodeKernel,
+        kernel: Kernel,
         nodes: Nodes,
         weights: np.ndarray | None = None,
         features: FeatureMap | None = None,
         factors: Sequence[Any] = (),
     ):
-        features = own_features(kernel, nodes.base.shape[1]) if features is None else features
+        features = OwnFeatures(kernel, nodes) if features is None else features
         rows, given = nodes.rows, shared(features)
         tasks = []
         for number, ((start, stop), block) in enumerate(zip(bounds_of(rows), blocks_of(rows), strict=True)):
@@ -115,7 +115,7 @@ class DistributedFeatures(ExplicitFeatures):
 
 
 def fit_distributed(
-    kernel: NodeKernel,
+    kernel: Kernel,
     nodes: Nodes,
     weights: np.ndarray | None,
     approximation: Approximation | None,
@@ -138,16 +138,16 @@ def fit_distributed(
 
 def gathered_coordinates(coordinates: Any) -> ExplicitFeatures:
     """The same coordinates with the training nodes on the client, as after a local fit."""
-    kind = ExplicitFeatures if isinstance(coordinates.features, LinearFeatures) else ApproximateKernel
+    kind = ExplicitFeatures if isinstance(coordinates.features, OwnFeatures) else ApproximateKernel
     twin: Any = kind.__new__(kind)
     vars(twin).update(vars(coordinates), nodes=_local(coordinates.nodes))
     return twin
 
 
-def features_of(features: FeatureMap, nodes: Nodes, constant: bool) -> DaskArray:
+def features_of(features: FeatureMap, nodes: Nodes, constant: float) -> DaskArray:
     """Φ (n, p) of distributed nodes, in the same blocks."""
     rows, given = nodes.rows, shared(features)
-    p = features.n_features + constant
+    p = features.n_features + bool(constant)
     parts = [
         da.from_delayed(delayed(block_features)(block, given, constant), (stop - start, p), dtype=rows.dtype)
         for (start, stop), block in zip(bounds_of(rows), blocks_of(rows), strict=True)
@@ -155,7 +155,7 @@ def features_of(features: FeatureMap, nodes: Nodes, constant: bool) -> DaskArray
     return da.concatenate(parts)
 
 
-def block_features(X: np.ndarray, features: FeatureMap, constant: bool) -> np.ndarray:
+def block_features(X: np.ndarray, features: FeatureMap, constant: float) -> np.ndarray:
     """Features (b, p) of a block of rows, on a worker."""
     return np.asarray(FeatureRows(features, Nodes(X), constant).part(slice(None)))
 
@@ -176,7 +176,7 @@ def check_block(X: np.ndarray, block: tuple[int, int], name: str) -> None:
 
 
 def _block_sums(
-    X: np.ndarray, features: FeatureMap, constant: bool, own: list[Any], block: tuple[int, int]
+    X: np.ndarray, features: FeatureMap, constant: float, own: list[Any], block: tuple[int, int]
 ) -> FeatureSums:
     """Sums over a block of nodes; ``own`` holds their weights and factors."""
     check_block(X, block, "the features of the nodes")

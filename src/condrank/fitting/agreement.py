@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,9 +11,10 @@ from sklearn.utils import check_random_state
 from condrank.base.checks import check_choice, check_count, check_number
 from condrank.fitting.plan import Plan
 from condrank.fitting.reading import read_settings
+from condrank.kernels import Kernel
 from condrank.models import ComparedModel, EdgeModel, Model
 from condrank.persistence.plain import check_same
-from condrank.problem.settings import Settings
+from condrank.problem.settings import Settings, kernel_from
 from condrank.solvers import SOLVERS
 
 # The settings that predictions depend on. The others only say how the solution was found.
@@ -20,7 +22,6 @@ SCORING_SETTINGS = (
     "relation",
     "loss",
     "alpha",
-    "kernel",
     "prior_weight",
     "rank_by",
     "pairwise_kernel",
@@ -44,19 +45,42 @@ def agreed_settings(params: dict[str, Any], given: dict[str, Any], n_features: i
     two_domains : bool
         Whether the objects are nodes of another domain.
     """
-    ranker = SimpleNamespace(**params)
+    ranker = SimpleNamespace(**{"object_kernel": None} | params)
     check_number("validation_fraction", ranker.validation_fraction)
-    for name in ("constant", "clip", "warm_start"):
+    for name in ("clip", "warm_start"):
         check_choice(name, getattr(ranker, name), (False, True))
     check_count("n_iter_no_change", ranker.n_iter_no_change)
     check_random_state(ranker.random_state)
     centre = check_number("centre", given["centre"])
-    graph: Any = SimpleNamespace(is_two_domain=two_domains, n_features_in_=n_features, n_edges=1, centre=centre)
+    graph: Any = SimpleNamespace(
+        is_two_domain=two_domains, n_features_in_=n_features, n_edges=1, centre=centre, nodes=None, objects=None
+    )
     settings = read_settings(ranker, graph, draw=False)
     stored = settings.to_state()
     for name in SCORING_SETTINGS:
         check_same(f"{name} of the fit", given[name], stored[name])
-    return settings
+    kernels = {"kernel": settings.kernel, "object_kernel": settings.object_kernel}
+    # A file has a kernel of the objects only if it is another one.
+    fitted = {"object_kernel": given["kernel"] if two_domains else None} | given
+    return replace(settings, **{name: _agreed_kernel(name, fitted[name], asked) for name, asked in kernels.items()})
+
+
+def _agreed_kernel(name: str, given: Any, asked: Kernel | None) -> Kernel | None:
+    """The kernel of a fit, which is the one of the parameters with its widths fitted."""
+    given = None if given is None else kernel_from(given)
+    if given is None or asked is None:
+        check_same(f"{name} of the fit", given, asked)
+        return None
+    widths = iter(given.leaves())
+    check_same(f"{name} of the fit", given, asked.mapped(lambda leaf: _with_width(leaf, next(widths, None))))
+    return given
+
+
+def _with_width(leaf: Any, fitted: Any) -> Any:
+    """A leaf with the width of the fitted one, if its own was to be found from the nodes."""
+    if getattr(leaf, "gamma", None) != "median" or not isinstance(getattr(fitted, "gamma", None), float):
+        return leaf
+    return replace(leaf, gamma=fitted.gamma)
 
 
 def check_model(given: dict[str, Any], settings: Settings, plan: Plan) -> None:

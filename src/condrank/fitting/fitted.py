@@ -11,9 +11,11 @@ import numpy as np
 from condrank.base.checks import check_count, check_numbers
 from condrank.fitting.agreement import agreed_settings, check_model
 from condrank.fitting.plan import Plan
+from condrank.kernels import Kernel
 from condrank.models import model_from_state
 from condrank.models.sums import FactoredSums
 from condrank.nodes import Nodes
+from condrank.nodes.views import Views
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 from condrank.persistence.plain import check_same, plain
@@ -89,7 +91,7 @@ class FittedRanker(Fitted):
         return cls(
             model=system.model(),
             objects=problem.objects,
-            n_features=len(queries) if settings.kernel.is_precomputed else queries.base.shape[1],
+            n_features=n_columns(queries, settings.kernels[0]),
             settings=settings,
             plan=plan,
             trained_on=(graph.nodes, graph.objects),
@@ -168,6 +170,15 @@ class FittedRanker(Fitted):
             n_iter=solution.n_iter,
             settings=replace(self.settings, alpha=alpha),
         )
+
+
+def n_columns(nodes: Nodes, kernel: Kernel) -> int:
+    """Number of columns that nodes to score must have: features, and kernel values against the training nodes."""
+    if not isinstance(nodes.base, Views):
+        return len(nodes) if kernel.matrices else nodes.base.shape[1]
+    alone = len(nodes.base.parts) == 1
+    views = {name: name in kernel.matrices or (alone and bool(kernel.matrices)) for name in nodes.base.parts}
+    return sum(len(nodes) if among else nodes.view(name).base.shape[1] for name, among in views.items())
 
 
 def check_weights(W: Any, alpha: float) -> None:

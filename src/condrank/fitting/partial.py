@@ -11,9 +11,11 @@ from condrank.base.dask import is_dask
 from condrank.fitting.fitted import FittedRanker
 from condrank.fitting.plan import Plan
 from condrank.graph import RelationGraph
+from condrank.kernels import Kernel
+from condrank.kernels.shorthand import shorthand_of
 from condrank.models.sums import FactoredSums, sums_over
 from condrank.nodes import ApproximateKernel, ExplicitFeatures, Nodes
-from condrank.nodes.feature_maps import FeatureMap, LinearFeatures, own_features
+from condrank.nodes.feature_maps import FeatureMap, OwnFeatures, has_features
 from condrank.objective.relations import RECIPROCAL
 from condrank.observations import Factored, Observations
 from condrank.problem.problem import Problem
@@ -49,14 +51,15 @@ def add_nodes(last: FittedRanker | None, problem: Problem) -> FittedRanker:
         dtype = min(first.dtype, last.model.rows.nodes.dtype)  # the least precise block sets the rounding noise
     else:
         dtype = first.dtype
-        by_rows = _features(settings, first)
-        features = by_rows, by_rows if second is first else _features(settings, second)
-    sums = sums_over(features, first, second, observed, settings.kernel.constant)
+        by_rows = _features(settings, 0, first)
+        features = by_rows, by_rows if second is first else _features(settings, 1, second)
+    constants = [kernel.constant for kernel in settings.kernels]
+    sums = sums_over(features, first, second, observed, constants)
     if last is not None and before is not None:
         sums = before.joined(sums)
         settings = replace(settings, centre=_centre(settings, graph, sums, before, last.settings.centre))
-    rows = _coordinates(settings, features[0], sums.rows, first, dtype)
-    cols = rows if sums.one_domain else _coordinates(settings, features[1], sums.cols, second, dtype)
+    rows = _coordinates(settings.kernels[0], features[0], sums.rows, first, dtype)
+    cols = rows if sums.one_domain else _coordinates(settings.kernels[1], features[1], sums.cols, second, dtype)
     options = settings.prior_weight, settings.centre
     system = ClosedForm(settings.relation, settings.loss, rows, cols, sums, *options)
     return FittedRanker(
@@ -83,10 +86,11 @@ def _check(settings: Settings, graph: RelationGraph) -> None:
         what = f"only the closed form can be computed from sums, not {given}"
     elif settings.compared or settings.pairwise_kernel is not None:
         what = "compared features and pairwise kernels have no closed form"
-    elif settings.kernel.is_precomputed:
-        what = "a kernel matrix between all nodes cannot be given in blocks"
-    elif settings.kernel.name not in ("linear", "cosine") and settings.approximation is None:
-        what = f"the exact {settings.kernel.label} kernel has as many coordinates as nodes; set n_components"
+    for kernel in settings.kernels if what is None else ():
+        if kernel.matrices:
+            what = "a kernel matrix between all nodes cannot be given in blocks"
+        elif not has_features(kernel) and settings.approximation is None:
+            what = f"the exact {kernel.label} kernel has as many coordinates as nodes; set n_components"
     if what is not None:
         raise ValueError(
             f"partial_fit cannot do this: {what}. It takes RelationGraph.from_classes and from_factors, with "
@@ -103,9 +107,10 @@ def _check_before(last: FittedRanker, settings: Settings, nodes: Nodes, objects:
             "added; fit it to all nodes together, or call partial_fit on a new ranker"
         )
     before = last.settings
-    for name in ("kernel", "approximation", "rank_by"):
+    for name in ("kernel", "object_kernel", "approximation", "rank_by"):
         one, other = getattr(before, name), getattr(settings, name)
-        if one != other:
+        # A change from one domain to two, or back, is refused elsewhere, with its own message.
+        if one != other and (name != "object_kernel" or None not in (one, other)):
             name, one, other = _difference(name, one, other)
             raise ValueError(f"{name} must be {one!r}, as for the nodes before, got {other!r}; fit again to change it")
     sides = [(last.model.rows, nodes), (last.model.cols, objects)]
@@ -120,13 +125,19 @@ def _check_before(last: FittedRanker, settings: Settings, nodes: Nodes, objects:
 
 def _difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:
     """The parameter in which two settings differ, and its two values. A kernel or an approximation has several."""
+    if isinstance(one, Kernel) and isinstance(other, Kernel):
+        before, now = shorthand_of(one), shorthand_of(other)
+        if before is None or now is None or name != "kernel":
+            return name, one, other
+        changed = next(key for key in before if before[key] != now[key])
+        return {"params": "kernel_params"}.get(changed, changed), before[changed], now[changed]
     if not is_dataclass(one) and not is_dataclass(other):
         return name, one, other
     compared = [field.name for field in fields(other if one is None else one) if field.compare]
     for field in compared:
         values = getattr(one, field, None), getattr(other, field, None)
         if values[0] != values[1]:
-            return {"name": name, "params": "kernel_params", "weights": "feature_weights"}.get(field, field), *values
+            return {"name": name}.get(field, field), *values
     return name, one, other
 
 
@@ -149,30 +160,29 @@ def _centre(settings: Settings, graph: RelationGraph, sums: FactoredSums, before
     return settings.centre
 
 
-def _features(settings: Settings, nodes: Nodes) -> FeatureMap:
+def _features(settings: Settings, side: int, nodes: Nodes) -> FeatureMap:
     """Features from the first block: the kernel's own, or an approximation. Later blocks use the same features."""
-    kernel, approximation = settings.kernel, settings.approximation
+    kernel, approximation = settings.kernels[side], settings.approximation
     if approximation is not None:
         m = approximation.size(kernel, nodes)
         if m is not None:
             return approximation.fit(kernel, nodes, m, settings.clip)
-        if kernel.name not in ("linear", "cosine"):
+        if not has_features(kernel):
             raise ValueError(
                 f"the first block must have more nodes than the {approximation.n_components} components, which are "
                 f"chosen from it, got {len(nodes)}"
             )
-    return own_features(kernel, nodes.base.shape[1])
+    return OwnFeatures(kernel, nodes)
 
 
-def _coordinates(settings: Settings, features: FeatureMap, sums: Any, like: Nodes, dtype: Any) -> ExplicitFeatures:
+def _coordinates(kernel: Kernel, features: FeatureMap, sums: Any, like: Nodes, dtype: Any) -> ExplicitFeatures:
     """Coordinates fitted to the sums over all nodes so far, without the nodes."""
-    kind = ExplicitFeatures if isinstance(features, LinearFeatures) else ApproximateKernel
-    nodes = Nodes(np.empty((0, like.base.shape[1]), dtype=dtype))
-    return kind(settings.kernel, nodes, None, features, sums=sums)
+    kind = ExplicitFeatures if isinstance(features, OwnFeatures) else ApproximateKernel
+    return kind(kernel, like.emptied(dtype), None, features, sums=sums)
 
 
 def _plan(rows: ExplicitFeatures, n_new: int) -> Plan:
-    p = rows.features.n_features + rows.kernel.constant
+    p = rows.features.n_features + bool(rows.kernel.constant)
     reason = f"sums over {rows.n_nodes} nodes, {n_new} of them new"
     return Plan(
         ClosedFormSolver.name, reason, f"{p} explicit features", p, 2.0 * n_new * p**2 + 9.0 * p**3, 32 * p**2, {}

@@ -9,10 +9,12 @@ from sklearn.utils import check_random_state
 
 from condrank.base.checks import check_choice, check_count, check_number
 from condrank.graph import RelationGraph
-from condrank.nodes import Approximation, NodeKernel
+from condrank.kernels import Kernel, read_kernel
+from condrank.nodes import Approximation, Nodes
 from condrank.nodes.approximate import APPROXIMATIONS
 from condrank.nodes.fourier import check_fourier
-from condrank.nodes.landmarks import LANDMARKS
+from condrank.nodes.landmarks import LANDMARKS, check_approximable, refuse_means
+from condrank.nodes.similarity import check_kernel, fit_widths
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import ORDINARY, RECIPROCAL, Relation, get_relation
 from condrank.problem.settings import Settings
@@ -57,14 +59,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
         alpha = check_number("alpha", ranker.alpha, at_least=0.0)
     else:
         alpha = check_number("alpha", ranker.alpha, above=0.0)
-    for name in ("gamma", "degree", "coef0"):
-        if getattr(ranker, name) is not None:
-            check_number(name, getattr(ranker, name))
-    params = ranker.kernel_params or {}
-    weights = _check_weights(ranker, graph)
-    kernel = NodeKernel(
-        ranker.kernel, ranker.gamma, ranker.degree, ranker.coef0, params, bool(ranker.constant), weights
-    )
+    kernel, object_kernel = _read_kernels(ranker, graph)
     if graph.is_two_domain and relation is not ORDINARY:
         raise ValueError(
             f"relation={ranker.relation!r} needs conditioning nodes and objects of one domain, but the graph has two; "
@@ -98,10 +93,38 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
         centre=graph.centre if relation is RECIPROCAL else 0.0,
         compared=_check_compared(ranker, relation, graph),
         approximation=_check_approximation(ranker, kernel, alpha, draw),
+        object_kernel=object_kernel,
     )
 
 
-def _check_approximation(ranker: Any, kernel: NodeKernel, alpha: float, draw: bool) -> Approximation | None:
+def _read_kernels(ranker: Any, graph: RelationGraph) -> tuple[Kernel, Kernel | None]:
+    """The kernels of the nodes and of the objects (None in a single domain), with widths for the nodes of the graph."""
+    for name in ("degree", "coef0"):
+        check_number(name, getattr(ranker, name))
+    if ranker.gamma is not None and ranker.gamma != "median":
+        check_number("gamma", ranker.gamma)
+    weights = _check_weights(ranker, graph)
+    given = ranker.gamma, ranker.degree, ranker.coef0, ranker.kernel_params
+    kernel = fitted_kernel(read_kernel(ranker.kernel, *given, ranker.constant, weights), graph.nodes)
+    if not graph.is_two_domain:
+        if ranker.object_kernel is not None:
+            raise ValueError("object_kernel is for the objects of a second domain, but the graph has one domain")
+        return kernel, None
+    objects = read_kernel(
+        ranker.kernel if ranker.object_kernel is None else ranker.object_kernel, *given, ranker.constant
+    )
+    return kernel, fitted_kernel(objects, graph.objects)
+
+
+def fitted_kernel(kernel: Kernel, nodes: Nodes | None) -> Kernel:
+    """A kernel for nodes: they have its views, and every width is a number. Without nodes it is left as it is."""
+    if nodes is None or nodes.is_raw:
+        return kernel
+    check_kernel(kernel, nodes)
+    return fit_widths(kernel, nodes)
+
+
+def _check_approximation(ranker: Any, kernel: Kernel, alpha: float, draw: bool) -> Approximation | None:
     m = ranker.n_components
     if m is None:
         return None
@@ -113,6 +136,7 @@ def _check_approximation(ranker: Any, kernel: NodeKernel, alpha: float, draw: bo
     if over_edges or ranker.pairwise_kernel is not None:
         what = f"solver={ranker.solver!r}" if over_edges else f"pairwise_kernel={ranker.pairwise_kernel!r}"
         raise ValueError(f"n_components approximates coordinates, but {what} is solved over the edges and has none")
+    check_approximable(kernel)
     if ranker.approximation == "fourier":
         check_fourier(kernel)
         if m == "auto":
@@ -120,8 +144,8 @@ def _check_approximation(ranker: Any, kernel: NodeKernel, alpha: float, draw: bo
                 "n_components='auto' counts eigenvalues, which gives the number of landmarks needed but not of Fourier "
                 "features; give a number, or use approximation='nystroem'"
             )
-    if ranker.landmarks == "kmeans" and kernel.is_precomputed:
-        raise ValueError("landmarks='kmeans' needs features, but a precomputed kernel has none; use 'pivoted'")
+    if ranker.landmarks == "kmeans":
+        refuse_means(kernel)
     random = check_random_state(ranker.random_state)
     seed = int(random.randint(2**31 - 1)) if draw else 0
     return Approximation(m, ranker.approximation, ranker.landmarks, seed, alpha)
@@ -140,8 +164,9 @@ def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float
 def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | None:
     if ranker.feature_weights is None:
         return None
-    if ranker.kernel == "precomputed" or graph.is_two_domain:
-        what = "a precomputed kernel has no features" if ranker.kernel == "precomputed" else "the graph has two domains"
+    precomputed = ranker.kernel == "precomputed"
+    if precomputed or graph.is_two_domain:
+        what = "a precomputed kernel has no features" if precomputed else "the graph has two domains"
         raise ValueError(f"feature_weights are for the features of one domain, but {what}")
     weights, d = _check_array("feature_weights", ranker.feature_weights), graph.n_features_in_
     if weights.shape != (d,) or weights.dtype.kind not in "fiub":

@@ -19,6 +19,7 @@ GENERAL_ADVICE = (
 )
 # Other edge kernels are solved over the edges, without coordinates that could be approximated.
 EDGE_ADVICE = "use fewer nodes or edges; float32 halves the memory"
+IDENTITY_ADVICE = "Identity() gives every node a coordinate of its own: leave it out of the kernel, or use fewer nodes"
 
 
 def check_memory(plan: Plan, problem: Problem) -> None:
@@ -28,6 +29,8 @@ def check_memory(plan: Plan, problem: Problem) -> None:
         return
     fitting = [] if problem.is_distributed else alternatives(plan, problem, free)
     general = GENERAL_ADVICE if problem.settings.pairwise_kernel is None else EDGE_ADVICE
+    if _has_identity(problem):
+        general = IDENTITY_ADVICE
     advice = "; ".join(f"{change} would take about {readable(needed)}" for change, needed in fitting)
     raise ValueError(
         f"this fit needs about {readable(plan.memory)} ({plan.coordinates}, {plan.n_coordinates} coordinates) but "
@@ -41,9 +44,13 @@ def alternatives(plan: Plan, problem: Problem, free: int) -> list[tuple[str, int
     double = nodes.dtype.itemsize == 8 and not nodes.is_raw
     if double:
         found.append(("float32 features and labels", make_plan(replace(problem, itemsize=4)).memory))
-    if problem.settings.pairwise_kernel is None and not nodes.is_raw:
+    if problem.settings.pairwise_kernel is None and not nodes.is_raw and not _has_identity(problem):
         found += _with_components(plan, problem, free, double)
     return [(change, needed) for change, needed in found if needed <= free]
+
+
+def _has_identity(problem: Problem) -> bool:
+    return any(kernel.has_identity for kernel in problem.settings.kernels)
 
 
 def _with_components(plan: Plan, problem: Problem, free: int, double: bool) -> list[tuple[str, int]]:

@@ -30,7 +30,7 @@ def warm(last: FittedRanker | None, problem: Problem, plan: Plan) -> tuple[Any, 
     def same(*names: str) -> bool:
         return all(getattr(settings, name) == getattr(before, name) for name in names)
 
-    if not same("kernel", "clip", "rank_by", "approximation"):
+    if not same("kernel", "object_kernel", "clip", "rank_by", "approximation"):
         return None, None
     weights = last.model.start() if same("relation", "pairwise_kernel", "compared") else None
     return (last.system.rows, last.system.cols), weights

@@ -73,7 +73,7 @@ def _stored(objects: Any, scorer: Any) -> Any:
         training = cols.nodes.rows
         return None if objects is training or (cols.nodes.is_view and _same_memory(objects, training)) else objects
     # For a precomputed kernel, only values against the training nodes mean the same in a file.
-    return cols.given_kernel(objects) if cols.kernel.is_precomputed else objects.rows
+    return cols.given_data(objects) if cols.kernel.matrices else objects.rows
 
 
 def _same_memory(one: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ from condrank.base.dense import dense
 from condrank.base.measured import INDEX_BLOCK_LEAST_SCORES, INDEX_BLOCK_MOST_SCORES, INDEX_BLOCK_OBJECTS
 from condrank.models.model import Model
 from condrank.nodes import ExplicitFeatures, Nodes
-from condrank.nodes.feature_maps import FeatureRows, LinearFeatures
+from condrank.nodes.feature_maps import FeatureRows, OwnFeatures, is_sparse
 
 
 class InnerProducts:
@@ -34,9 +34,12 @@ class InnerProducts:
         cols: Any = model.cols
         explicit = isinstance(cols, ExplicitFeatures)
         self.in_features = explicit and (
-            bool(model.prior_weight) or sparse.issparse(cols.nodes.base) or cols.rotation.shape[1] == len(cols.rotation)
+            bool(model.prior_weight) or is_sparse(cols.nodes) or cols.rotation.shape[1] == len(cols.rotation)
         )
-        self.in_node_data = self.in_features and type(cols.features) is LinearFeatures
+        own = cols.features.alone if self.in_features and isinstance(cols.features, OwnFeatures) else None
+        #: The linear kernel whose features are the node data, if the vectors are these.
+        self.linear = own
+        self.in_node_data = own is not None
 
     @staticmethod
     def applies(scorer: Any) -> bool:
@@ -49,16 +52,17 @@ class InnerProducts:
         cols: Any = self.model.cols
         if not self.in_features:
             return self.model.W.shape[1]
-        return len(cols.rotation) - (self.in_node_data and cols.kernel.constant)
+        return len(cols.rotation) - (self.in_node_data and bool(cols.kernel.constant))
 
     def of_objects(self, nodes: Nodes | None) -> Any:
         """x (m, p) of objects, by default of the training objects. In blocks, as kernel values may be much larger."""
         cols: Any = self.model.cols
         if self.in_features:
             chosen: Nodes = cols.nodes if nodes is None else nodes
-            if not self.in_node_data:
+            if self.linear is None:
                 return self._features(chosen)
-            expected, given = cols.nodes.base.shape[1], chosen.base.shape[1]
+            chosen, training = chosen.view(self.linear.view), cols.nodes.view(self.linear.view)
+            expected, given = training.base.shape[1], chosen.base.shape[1]
             if given != expected:
                 raise ValueError(f"objects must have {expected} features, like the training objects, got {given}")
             return chosen.rows if sparse.issparse(chosen.base) else np.asarray(chosen.rows)
@@ -94,9 +98,11 @@ class InnerProducts:
             Q = Q @ cols.rotation.T
             if features is not None:
                 Q += model.prior_weight * dense(features)
-            if self.in_node_data:
-                Q, shift = (Q[:, :-1], shift + Q[:, -1]) if cols.kernel.constant else (Q, shift)
-                Q = Q if cols.kernel.weights is None else Q * np.asarray(cols.kernel.weights)
+            if self.linear is not None:
+                root = cols.kernel.constant**0.5
+                Q, shift = (Q[:, :-1], shift + root * Q[:, -1]) if root else (Q, shift)
+                weights = self.linear.feature_weights
+                Q = Q if weights is None else Q * np.asarray(weights)
         return Q, shift
 
     def _features(self, nodes: Nodes) -> Any:

@@ -11,6 +11,8 @@ import numpy as np
 from condrank.base.checks import check_choice, check_numbers
 from condrank.fitting.reading import stops_early
 
+#: Kernels by name that have a width.
+WIDE = ("rbf", "laplacian", "chi2", "poly", "sigmoid")
 DEFAULT_ALPHAS = np.logspace(-4, 4, 17)
 
 
@@ -29,7 +31,7 @@ class Grid:
     """
 
     alphas: np.ndarray
-    gammas: list[float | None]
+    gammas: list[float | str | None]
     prior_weights: list[float]
 
     @property
@@ -50,10 +52,10 @@ def read_grid(ranker: Any) -> Grid:
         raise ValueError(f"solver={ranker.solver!r} stops by a held-out loss of its own: there is no λ to choose")
     if ranker.prior_weights is not None and ranker.prior is None:
         raise ValueError("prior_weights needs prior='similarity'")
-    if ranker.gammas is not None and ranker.kernel in ("linear", "cosine", "precomputed"):
+    if ranker.gammas is not None and (not isinstance(ranker.kernel, str) or ranker.kernel not in WIDE):
         raise ValueError(f"gammas needs a kernel with a width, such as 'rbf'; kernel={ranker.kernel!r} has none")
     alphas = DEFAULT_ALPHAS if ranker.alphas is None else _checked("alphas", ranker.alphas, above=0.0)
-    gammas: list[float | None] = [ranker.gamma]
+    gammas: list[float | str | None] = [ranker.gamma]
     if ranker.gammas is not None:
         gammas = [*_checked("gammas", ranker.gammas, above=0.0).tolist()]
     taus = [ranker.prior_weight] if ranker.prior is not None else [0.0]

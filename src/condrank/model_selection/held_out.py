@@ -23,13 +23,16 @@ from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
 from condrank.fitting.run import warn_unless_converged
 from condrank.graph import RelationGraph
+from condrank.kernels import Kernel, Precomputed
 from condrank.metrics.edges import EdgePairs
 from condrank.metrics.pairs import TruePairs
 from condrank.model_selection._splitter import Graphs, listed
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
 from condrank.models.model import Model
 from condrank.models.placed import PlacedEdges, at_edges
-from condrank.nodes import NodeKernel, Nodes
+from condrank.nodes import Nodes
+from condrank.nodes.similarity import NodeSimilarity
+from condrank.nodes.views import Views
 from condrank.observations import Complete, Edges
 from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS
@@ -225,31 +228,40 @@ def in_double(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph]:
     """
     settings = read_settings(ranker, graph)
     sides = [graph.nodes, graph.objects] if graph.is_two_domain else [graph.nodes]
-    kernel = settings.kernel
+    kernels = (settings.kernel, settings.object_kernel or settings.kernel)[: len(sides)]
     if (
         all(side.dtype == np.float64 for side in sides)
-        or any(side.base.shape[1] <= len(side) for side in sides)
-        or callable(kernel.name)
-        or kernel.is_precomputed
+        or any(isinstance(side.base, Views) or side.base.shape[1] <= len(side) for side in sides)
+        or any(not leaf.takes_features or leaf.name is None for kernel in kernels for leaf in kernel.body.leaves())
         or settings.approximation is not None
     ):
         return ranker, in_dtype(graph, np.float64)
-    kernels = [Nodes(_kernel_in_double(replace(kernel, constant=False), side), None, side.ids) for side in sides]
+    given = [Nodes(_kernel_in_double(one.body, side), None, side.ids) for one, side in zip(kernels, sides, strict=True)]
     precomputed: Any = clone(ranker)
-    precomputed.set_params(kernel="precomputed", gamma=None, feature_weights=None)
-    return precomputed, graph.part(kernels[0], kernels[-1], graph.relation)
+    precomputed.set_params(
+        kernel=Precomputed() + kernels[0].constant,
+        object_kernel=Precomputed() + kernels[1].constant if graph.is_two_domain else None,
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        constant=False,
+        feature_weights=None,
+    )
+    return precomputed, graph.part(given[0], given[-1], graph.relation)
 
 
-def _kernel_in_double(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
+def _kernel_in_double(kernel: Kernel, nodes: Nodes) -> np.ndarray:
     """The kernel matrix (n, n) in double precision of features in single precision, copied one block at a time."""
     K = np.empty((len(nodes), len(nodes)))
     blocks = list(row_blocks(len(nodes), nodes.base.shape[1]))
     for k, rows in enumerate(blocks):
-        X = nodes.block(rows).rows.astype(np.float64)
+        block = nodes.block(rows).astype(np.float64)
+        values = NodeSimilarity(kernel, block)
         for cols in blocks[:k]:
-            K[rows, cols] = kernel(X, nodes.block(cols).rows.astype(np.float64))
+            K[rows, cols] = values.similarity(None, nodes.block(cols).astype(np.float64))
             K[cols, rows] = K[rows, cols].T
-        K[rows, rows] = kernel(X)
+        K[rows, rows] = values.training_kernel()
     return K
 
 

@@ -88,7 +88,8 @@ def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tu
     settings = read_settings(ranker, train)
     if not settings.loss.is_quadratic:
         settings = replace(settings, loss=REGRESSION)
-    if settings.kernel.name not in KERNELS or settings.prior_weight or settings.approximation is not None:
+    leaf: Any = settings.kernel.body
+    if leaf.name not in KERNELS or settings.prior_weight or settings.approximation is not None:
         raise ValueError(f"feature weights are learned for exact kernels {list(KERNELS)} without a prior")
     system = PrimalSolver().build(Problem(train, settings))
     rows, alpha = system.rows, settings.alpha
@@ -114,11 +115,11 @@ def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tu
         dK_test += part @ (K_test @ A.T) + part.T @ (K_test @ A)
     dK *= K - settings.kernel.constant
     dK_test *= K_test - settings.kernel.constant
-    nodes, others = (settings.kernel.weighted(graph.nodes.rows) for graph in (train, test))
-    gamma = settings.kernel.gamma or 1.0 / nodes.shape[1]
+    nodes, others = (leaf.weighted(graph.nodes.view(leaf.view).rows) for graph in (train, test))
+    gamma = leaf.gamma or 1.0 / nodes.shape[1]
     of_features = [
-        _distance_slope(settings.kernel.name, nodes[:, [f]], nodes[:, [f]], dK)
-        + _distance_slope(settings.kernel.name, others[:, [f]], nodes[:, [f]], dK_test)
+        _distance_slope(leaf.name, nodes[:, [f]], nodes[:, [f]], dK)
+        + _distance_slope(leaf.name, others[:, [f]], nodes[:, [f]], dK_test)
         for f in range(nodes.shape[1])
     ]
     return loss, np.append(-gamma * np.array(of_features), -float(np.vdot(G - V, W)))

@@ -19,6 +19,7 @@ from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
 from condrank.fitting.run import Run
 from condrank.graph import RelationGraph
+from condrank.kernels import Kernel
 from condrank.model_selection.grid import Grid, rank_losses, read_grid
 from condrank.model_selection.held_out import Shortcut
 from condrank.model_selection.holdout import ALPHAS, HoldingOut, SearchPlan, hold_out, is_holdout, search_precision
@@ -72,7 +73,8 @@ class ConditionalRankerCV(ConditionalRanker):
         Take the λ with the lowest loss pooled over all held-out rows; or the median (the lower one of two) of the best
         λ of each fold, as the paper does, at the width and prior weight with the lowest pooled loss.
     relation, loss, kernel, gamma, degree, coef0, kernel_params, prior, prior_weight, constant, rank_by, clip, solver, \
-pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_components, approximation, landmarks
+pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_components, approximation, landmarks, \
+object_kernel
         As for `ConditionalRanker`.
     search_tol, search_max_iter : float, int, optional
         ``tol`` and ``max_iter`` of the fits that choose λ. Their ConvergenceWarnings are not shown if these are given.
@@ -110,7 +112,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
     cv_losses_: np.ndarray
     fold_losses_: np.ndarray
     search_losses_: np.ndarray
-    gamma_: float | None
+    gamma_: float | str | None
     prior_weight_: float
 
     def __init__(
@@ -122,14 +124,14 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         select: str = "pooled",
         relation: str = "ordinary",
         loss: str = "ranking",
-        kernel: str | Callable[..., Any] = "linear",
-        gamma: float | None = None,
+        kernel: str | Kernel | Callable[..., Any] = "linear",
+        gamma: float | str | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         prior: str | None = None,
         prior_weight: float = 1.0,
-        constant: bool = False,
+        constant: bool | float = False,
         rank_by: str = "outgoing",
         clip: bool = False,
         solver: str = "auto",
@@ -144,6 +146,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
         landmarks: str = "uniform",
         search_tol: float | None = None,
         search_max_iter: int | None = None,
+        object_kernel: str | Kernel | Callable[..., Any] | None = None,
     ):
         super().__init__(
             relation=relation,
@@ -168,6 +171,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             n_components=n_components,
             approximation=approximation,
             landmarks=landmarks,
+            object_kernel=object_kernel,
         )
         self.alphas = alphas
         self.cv = cv
@@ -242,7 +246,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             grid = replace(grid, alphas=np.array(ALPHAS))
         return grid, problem, make_plan(problem), is_closed
 
-    def _candidate(self, alpha: float, gamma: float | None, prior_weight: float) -> ConditionalRanker:
+    def _candidate(self, alpha: float, gamma: float | str | None, prior_weight: float) -> ConditionalRanker:
         """The plain ranker with some of these parameters."""
         own = {name: getattr(self, name) for name in ConditionalRanker().get_params(deep=False)}
         return ConditionalRanker(**own | {"alpha": alpha, "gamma": gamma, "prior_weight": prior_weight})
@@ -278,7 +282,7 @@ pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_compo
             raise ValueError("cv gives no fold")
         return np.array(counts), reusable
 
-    def _keep_losses(self, counts: np.ndarray | None, grid: Grid) -> tuple[float | None, float]:
+    def _keep_losses(self, counts: np.ndarray | None, grid: Grid) -> tuple[float | str | None, float]:
         """Losses of the counts; the width and τ of the lowest pooled one, or the first ones without any counts."""
         if counts is None:
             n_gammas, n_taus, n_alphas = len(grid.gammas), len(grid.prior_weights), len(grid.alphas)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from condrank.base.checks import check_choice, check_count, check_number
 from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
+from condrank.kernels import read_kernel
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.judging import (
     PREPROCESSING,
@@ -28,7 +29,6 @@ from condrank.model_selection.relevance import KERNELS as DISTANCE_KERNELS
 from condrank.model_selection.relevance import changed, learn_weights, median_distance
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
-from condrank.nodes import NodeKernel
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 
@@ -287,7 +287,7 @@ class SimilaritySearch(PreparedRanker):
         if graph.is_two_domain:
             raise ValueError("SimilaritySearch needs the features of a single domain, but the graph has two domains")
         for kernel in (ranker.kernel, *self.kernels):
-            if NodeKernel(kernel).is_precomputed:
+            if read_kernel(kernel).matrices:
                 raise ValueError("SimilaritySearch needs features, got a precomputed kernel")
         if not ways_for(graph, self.preprocessing):
             raise ValueError("preprocessing must have 'raw' or 'standard' for sparse features, got only 'quantile'")

@@ -10,6 +10,7 @@ import numpy as np
 
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice, check_number
+from condrank.kernels import Kernel
 from condrank.models.model import as_probabilities
 from condrank.models.placed import at_edges, similarity_at
 from condrank.models.sides import FitSettings, scale_from, sides_to, stored_shape
@@ -54,14 +55,14 @@ class EdgeModel:
             return
         known_queries = queries is None or self.rows.is_training(queries)
         known_objects = objects is None or self.cols.is_training(objects)
-        K_objects = None if objects is None or known_objects else self.cols.similarity(objects, None)
+        K_objects = None if objects is None or known_objects else self.cols.transform(objects)
         n_queries = self.rows.n_nodes if queries is None else len(queries)
         n_objects = self.cols.n_nodes if objects is None else len(objects)
         # Training nodes are scored in one block: their kernel rows already exist.
         step = n_queries * n_objects if known_queries else None
         for block in row_blocks(n_queries, n_objects, *([] if step is None else [step])):
             part = queries if queries is None or known_queries else queries.block(block)
-            K_queries = None if part is None or known_queries else self.rows.similarity(part, None)
+            K_queries = None if part is None or known_queries else self.rows.transform(part)
             scores = self.kernel.predict(self.W, K_queries, K_objects)
             if self.prior_weight:
                 scores += self.prior_weight * self.cols.similarity(part, objects)
@@ -136,9 +137,9 @@ class EdgeModel:
     def from_state(cls, given: dict[str, Any], held: Held, settings: FitSettings) -> EdgeModel:
         """The stored model of a fit with these settings. Kernel matrices are computed again."""
         shape = stored_shape(given)
-        rows = cols = _values_from(given["rows"], held.under("rows"), settings)
+        rows = cols = _values_from(given["rows"], held.under("rows"), settings.kernels[0])
         if given.get("cols") is not None:
-            cols = _values_from(given["cols"], held.under("cols"), settings)
+            cols = _values_from(given["cols"], held.under("cols"), settings.kernels[1])
         check_same("shape of the model", list(shape), [rows.n_nodes, cols.n_nodes])
         edges = Edges.from_state(given, held)
         kernel = edge_kernel(given["kernel"], rows.K, None if cols is rows else cols.K, edges)
@@ -146,6 +147,6 @@ class EdgeModel:
         return cls(rows, cols, kernel, held.floats("W", edges.n_pairs), prior_weight, *scale_from(given))
 
 
-def _values_from(given: dict[str, Any], held: Held, settings: FitSettings) -> KernelValues:
+def _values_from(given: dict[str, Any], held: Held, kernel: Kernel) -> KernelValues:
     check_choice(f"coordinates of {held.name}", given["class"], (KernelValues.__name__,))
-    return KernelValues.from_state(given, held, settings.kernel)
+    return KernelValues.from_state(given, held, kernel)

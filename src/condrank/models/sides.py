@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from condrank.base.checks import check_choice, check_number
-from condrank.nodes import Approximation, NodeKernel, coordinates_from_state
+from condrank.kernels import Kernel
+from condrank.nodes import Approximation, coordinates_from_state
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.plain import check_same
 
@@ -14,8 +15,8 @@ class FitSettings(Protocol):
     """Settings of the fit, which the state of a model does not repeat."""
 
     @property
-    def kernel(self) -> NodeKernel:
-        """The node kernel."""
+    def kernels(self) -> tuple[Kernel, Kernel]:
+        """Node kernels of the conditioning nodes and of the objects."""
         ...
 
     @property
@@ -45,10 +46,10 @@ def sides_to(model: Any, arrays: Arrays) -> dict[str, Any]:
 def sides_from(given: dict[str, Any], held: Held, settings: FitSettings) -> tuple[Any, Any]:
     """Coordinates of the conditioning nodes and of the objects; the same Python object for one domain."""
     n, m = stored_shape(given)
-    kernel, approximation = settings.kernel, settings.approximation
-    rows = cols = coordinates_from_state(given["rows"], held.under("rows"), kernel, approximation, n)
+    (first, second), approximation = settings.kernels, settings.approximation
+    rows = cols = coordinates_from_state(given["rows"], held.under("rows"), first, approximation, n)
     if given.get("cols") is not None:
-        cols = coordinates_from_state(given["cols"], held.under("cols"), kernel, approximation, m)
+        cols = coordinates_from_state(given["cols"], held.under("cols"), second, approximation, m)
     kept = [len(rows.nodes), len(cols.nodes)]
     # partial_fit keeps only the number of nodes.
     check_same("shape of the model", [n, m], kept if any(kept) else [n, n if cols is rows else m])

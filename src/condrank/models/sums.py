@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,12 +134,12 @@ class FactoredSums:
 
 
 def sums_over(
-    features: tuple[FeatureMap, FeatureMap], first: Nodes, second: Nodes, observed: Factored, constant: bool
+    features: tuple[FeatureMap, FeatureMap], first: Nodes, second: Nodes, observed: Factored, constants: Sequence[float]
 ) -> FactoredSums:
     """Sums over conditioning nodes and objects, and their relation: one pass over the features of each."""
-    sides = [(features[0], first), (features[1], second)][: 1 if second is first else 2]
+    sides = [*zip(features, (first, second), constants, strict=True)][: 1 if second is first else 2]
     sums = []
-    for (one, nodes), factors in zip(sides, observed.factors_of(second is first), strict=False):
+    for (one, nodes, constant), factors in zip(sides, observed.factors_of(second is first), strict=False):
         rows = FeatureRows(one, nodes, constant)
         sums.append(FeatureSums(rows.shape[1], [A.shape[1] for A in factors]))
         add_rows(sums[-1], rows, None, factors)

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from condrank.base.checks import check_choice
+from condrank.kernels.expression import Kernel
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.exact import ExactKernel
+from condrank.nodes.feature_maps import has_features
 from condrank.nodes.features import ExplicitFeatures
-from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.store import Nodes
 from condrank.persistence.arrays import Arrays, Held
 
@@ -21,7 +22,6 @@ __all__ = [
     "Coordinates",
     "ExactKernel",
     "ExplicitFeatures",
-    "NodeKernel",
     "Nodes",
     "coordinates_from_state",
 ]
@@ -100,7 +100,7 @@ COORDINATES = {kind.__name__: kind for kind in (ExactKernel, ExplicitFeatures, A
 def coordinates_from_state(
     given: dict[str, Any],
     held: Held,
-    kernel: NodeKernel,
+    kernel: Kernel,
     approximation: Approximation | None = None,
     n_nodes: int | None = None,
 ) -> Any:
@@ -110,7 +110,7 @@ def coordinates_from_state(
     ----------
     given, held
         What ``to_state`` returned, and its arrays.
-    kernel : NodeKernel
+    kernel : Kernel
         The node kernel.
     approximation : Approximation, optional
         How the kernel was approximated.
@@ -118,7 +118,7 @@ def coordinates_from_state(
         Number of training nodes, if the nodes themselves were not kept.
     """
     allowed = [ExactKernel.__name__]
-    if kernel.name in ("linear", "cosine"):
+    if has_features(kernel):
         allowed.append(ExplicitFeatures.__name__)
     if approximation is not None:
         allowed.append(ApproximateKernel.__name__)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from condrank.nodes.feature_maps import FeatureMap, FeatureRows
+from condrank.kernels.expression import Kernel
+from condrank.nodes.feature_maps import FeatureMap, count_features
 from condrank.nodes.features import ExplicitFeatures
 from condrank.nodes.fourier import FourierFeatures
-from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.nystroem import NystroemFeatures
 from condrank.nodes.spectrum import count_components
-from condrank.nodes.store import Nodes, same_values
+from condrank.nodes.store import Nodes
 from condrank.persistence.arrays import Arrays, Held
 
 APPROXIMATIONS = ("nystroem", "fourier")
@@ -46,68 +44,49 @@ class Approximation:
     seed: int = field(default=0, compare=False)
     alpha: float | None = field(default=None, compare=False)
 
-    def size(self, kernel: NodeKernel, nodes: Nodes) -> int | None:
+    def size(self, kernel: Kernel, nodes: Nodes) -> int | None:
         """Number of components for some nodes; None if exact coordinates are not more than that."""
-        exact = nodes.base.shape[1] if ExplicitFeatures.applies(kernel, nodes) else len(nodes)
+        exact = count_features(kernel, nodes) if ExplicitFeatures.applies(kernel, nodes) else len(nodes)
         m = self.n_components
         if isinstance(m, str):
-            m = count_components(replace(kernel, constant=False), nodes, 1.0, self.alpha, AUTO_SAMPLE)
+            m = count_components(kernel.body, nodes, 1.0, self.alpha, AUTO_SAMPLE)
             m = min(m, AUTO_MOST)
         return m if m < exact else None
 
-    def fit(self, kernel: NodeKernel, nodes: Nodes, m: int, clip: bool) -> FeatureMap:
+    def fit(self, kernel: Kernel, nodes: Nodes, m: int, clip: bool) -> FeatureMap:
         """Features of m components, fitted to training nodes."""
         if self.name == "fourier":
             return FourierFeatures.fit(kernel, nodes, m, self.seed)
         return NystroemFeatures.fit(kernel, nodes, m, self.landmarks, self.seed, clip)
 
-    def fitted_from(self, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes) -> FeatureMap:
+    def fitted_from(self, given: dict[str, Any], held: Held, kernel: Kernel, nodes: Nodes) -> FeatureMap:
         """The features that `fit` returned, as they were stored with the coordinates of training nodes."""
         if self.name == "fourier":
             return FourierFeatures.from_state(given, held, kernel, nodes, int(self.n_components))
         return NystroemFeatures.from_state(given, held, kernel, nodes)
 
-    def described(self, kernel: NodeKernel, m: int) -> str:
+    def described(self, kernel: Kernel, m: int) -> str:
         """A description for people: "200 Nyström coordinates of the rbf kernel, uniform landmarks"."""
         if self.name == "fourier":
-            return f"{m} random Fourier features of the {kernel.label} kernel"
-        return f"{m} Nyström coordinates of the {kernel.label} kernel, {self.landmarks} landmarks"
+            return f"{m} random Fourier features of the {kernel.body.label} kernel"
+        return f"{m} Nyström coordinates of the {kernel.body.label} kernel, {self.landmarks} landmarks"
 
 
 class ApproximateKernel(ExplicitFeatures):
-    """Coordinates of an approximate kernel from explicit features; those of a precomputed kernel come from its columns.
+    """Coordinates of an approximate kernel from explicit features.
 
     The parameters are those of `ExplicitFeatures`.
     """
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
         """The state of `ExplicitFeatures`, and the features."""
-        return super().to_state(arrays) | self._placed_features().to_state(arrays)
+        features: Any = self.features
+        return super().to_state(arrays) | features.to_state(arrays, self.nodes)
 
     @classmethod
     def _features_from(
-        cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None
+        cls, given: dict[str, Any], held: Held, kernel: Kernel, nodes: Nodes, approximation: Approximation | None
     ) -> FeatureMap:
         if approximation is None:
             raise ValueError(f"coordinates of {held.name} belong to an approximation, which is missing")
         return approximation.fitted_from(given, held, kernel, nodes)
-
-    def _rows(self, nodes: Nodes) -> Any:
-        if not self.kernel.is_precomputed or same_values(nodes.base, self.nodes.base):
-            return super()._rows(nodes)
-        given = nodes.base.shape[1]
-        if given != self.n_nodes:
-            raise ValueError(
-                f"the given nodes must have {self.n_nodes} columns, kernel values against the training nodes, "
-                f"got {given}"
-            )
-        return FeatureRows(self._placed_features(), nodes, self.kernel.constant)
-
-    def _placed_features(self) -> Any:
-        """The features. Landmarks of a precomputed kernel are positions among the training nodes, not in their base."""
-        features: Any = self.features
-        if not self.kernel.is_precomputed:
-            return features
-        positions = self.nodes.positions
-        order = np.argsort(positions)
-        return replace(features, landmarks=order[np.searchsorted(positions, features.landmarks, sorter=order)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,25 @@ from condrank.base.arrays import check_features
 from condrank.frames.ids import Ids, listed_ids
 from condrank.frames.table import Table
 from condrank.nodes.store import Nodes
+from condrank.nodes.views import Views, check_views
 
 
 def check_node_data(X: Any, name: str) -> Any:
-    """Features; or data for a `NodeTransformer`: a table, or one text per node, as a column of objects."""
-    if isinstance(X, Table):
+    """Features or views; or data for a `NodeTransformer`: a table, or one text per node, as a column of objects."""
+    if isinstance(X, Table | Views):
         return X
+    if isinstance(X, Mapping):
+        return check_views(X, name)
     if not sparse.issparse(X):
         given = X if isinstance(X, list | tuple) else np.asarray(X).tolist() if np.ndim(X) == 1 else []
         if len(given) and all(isinstance(one, str) for one in given):
             return np.array(given, dtype=object)[:, None]
     return check_features(X, name)
+
+
+def read_nodes(given: Any, name: str) -> Nodes:
+    """Nodes to score, from features, or from a dict of views."""
+    return Nodes(check_views(given, name) if isinstance(given, Mapping) else check_features(given, name))
 
 
 def check_labels(values: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:

@@ -14,7 +14,7 @@ from condrank.base.checks import check_number
 from condrank.base.measured import DIVIDE_AND_CONQUER_MOST_NODES, NUMPY_EIGH_MOST_NODES
 from condrank.base.warn import warn
 from condrank.exceptions import KernelWarning
-from condrank.nodes.kernels import NodeKernel
+from condrank.kernels.expression import Kernel
 from condrank.nodes.similarity import NodeSimilarity, training_nodes_from
 from condrank.nodes.store import Nodes
 from condrank.persistence.arrays import Arrays, Held
@@ -31,7 +31,7 @@ class ExactKernel(NodeSimilarity):
 
     Parameters
     ----------
-    kernel : NodeKernel
+    kernel : Kernel
         The node kernel.
     nodes : Nodes of length n
         Training nodes, features or (kernel "precomputed") a kernel matrix.
@@ -48,7 +48,7 @@ class ExactKernel(NodeSimilarity):
     other nodes.
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):
+    def __init__(self, kernel: Kernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):
         super().__init__(kernel, nodes)
         self.weights = weights
         K = self.training_kernel()
@@ -71,7 +71,7 @@ class ExactKernel(NodeSimilarity):
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
         """Nodes, P and the values that belong to its columns; `from_state` reads them."""
-        given = {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
+        given = {"class": type(self).__name__} | self.nodes.to_state(arrays, self.kernel.matrices)
         arrays.put("basis", self.basis)
         return given | diagonal_to(self, arrays)
 
@@ -80,7 +80,7 @@ class ExactKernel(NodeSimilarity):
         cls,
         given: dict[str, Any],
         held: Held,
-        kernel: NodeKernel,
+        kernel: Kernel,
         approximation: Approximation | None = None,
         n_nodes: int | None = None,
     ) -> ExactKernel:
@@ -115,8 +115,8 @@ class ExactKernel(NodeSimilarity):
         return self.basis
 
     def constant(self) -> np.ndarray:
-        """Coordinates of the constant alone: kernel values are then only the 1 that is added to all."""
-        return self.basis.sum(axis=0)
+        """Coordinates of the constant alone: kernel values are then only the number that is added to all."""
+        return self.kernel.constant * self.basis.sum(axis=0)
 
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Coordinates K_v P of other nodes. O(mnr), and the kernel values."""
@@ -171,7 +171,7 @@ def noise_level(sigma_max: float, dtype: np.dtype) -> float:
     return 4 * np.finfo(dtype).eps * sigma_max
 
 
-def first_positive(sigma: np.ndarray, kernel: NodeKernel, clip: bool) -> int:
+def first_positive(sigma: np.ndarray, kernel: Kernel, clip: bool) -> int:
     """Index of the first eigenvalue above noise. Warns if a kernel is slightly indefinite, raises if it clearly is."""
     largest, smallest = float(sigma[-1]), float(sigma[0])
     if largest <= 0:

@@ -7,50 +7,72 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 
 from condrank.base.blocks import row_blocks
 from condrank.base.dense import dense
 from condrank.base.measured import DENSE_FEATURES_BLOCK_ENTRIES, SPARSE_FEATURES_BLOCK_ROWS
-from condrank.nodes.kernels import NodeKernel
+from condrank.kernels.expression import Kernel
+from condrank.kernels.leaves import Cosine, Linear
 from condrank.nodes.store import Nodes
+from condrank.nodes.views import Views
 
 
 class FeatureMap(Protocol):
-    """A map from a block of rows of node data X (b, d) to their explicit features φ (b, m), in X's floating type."""
+    """A map from a block of b nodes to their explicit features φ (b, m), in the nodes' floating type."""
 
     @property
     def n_features(self) -> int:
         """m, without the constant that a kernel may append."""
         ...
 
-    def __call__(self, X: Any) -> Any:
-        """Features φ (b, m) of the rows of X, dense or sparse; X itself if nothing changes."""
+    def __call__(self, nodes: Nodes) -> Any:
+        """Features φ (b, m) of the nodes, dense or sparse; their data itself if nothing changes."""
         ...
 
 
-class LinearFeatures:
-    """φ = x, multiplied by the kernel's feature weights if it has any."""
+class OwnFeatures:
+    """Features φ with k(v, v') = φᵀφ' of a weighted sum of linear and cosine kernels, side by side.
 
-    def __init__(self, kernel: NodeKernel, n_features: int):
-        self.kernel, self.n_features = kernel, n_features
+    Parameters
+    ----------
+    kernel : Kernel
+        Such a sum, see `has_features`. A constant in it is not part of φ.
+    nodes : Nodes
+        Nodes with the views of the kernel.
+    """
 
-    def __call__(self, X: Any) -> Any:
-        """Weighted rows."""
-        return self.kernel.weighted(X)
+    def __init__(self, kernel: Kernel, nodes: Nodes):
+        self.summands: list[tuple[float, Any]] = [(w, one) for w, one in kernel.summands() if not one.is_constant and w]
+        self.n_features = sum(nodes.view(one.view).base.shape[1] for _, one in self.summands)
+
+    @property
+    def alone(self) -> Linear | None:
+        """The linear kernel, if it is the only one and has no weight: its features are the node data."""
+        weight, kernel = self.summands[0]
+        return kernel if len(self.summands) == 1 and weight == 1.0 and isinstance(kernel, Linear) else None
+
+    def __call__(self, nodes: Nodes) -> Any:
+        """Features of all summands, each times the root of its weight."""
+        parts = []
+        for weight, kernel in self.summands:
+            X = kernel.features(_plain(nodes.view(kernel.view).rows))
+            parts.append(X if weight == 1.0 else X * X.dtype.type(weight**0.5))
+        if len(parts) == 1:
+            return parts[0]
+        if any(sparse.issparse(part) for part in parts):
+            return sparse.csr_array(sparse.hstack(parts))
+        return np.hstack(parts)
 
 
-class CosineFeatures(LinearFeatures):
-    """φ = x/‖x‖, after weighting."""
-
-    def __call__(self, X: Any) -> Any:
-        """Weighted rows of unit length."""
-        return normalize(self.kernel.weighted(X))
+def has_features(kernel: Kernel) -> bool:
+    """Whether the kernel is a weighted sum of linear and cosine kernels and a constant."""
+    parts = [one for weight, one in kernel.summands() if not one.is_constant and weight]
+    return bool(parts) and all(isinstance(one, Linear | Cosine) for one in parts)
 
 
-def own_features(kernel: NodeKernel, n_features: int) -> FeatureMap:
-    """The features of a linear or cosine kernel."""
-    return (CosineFeatures if kernel.name == "cosine" else LinearFeatures)(kernel, n_features)
+def count_features(kernel: Kernel, nodes: Nodes) -> int:
+    """Number of columns of the views that a kernel computes from, the same view counted for each kernel."""
+    return sum(nodes.view(leaf.view).base.shape[1] for leaf in kernel.leaves() if hasattr(leaf, "view"))
 
 
 class FeatureRows:
@@ -64,30 +86,30 @@ class FeatureRows:
         φ.
     nodes : Nodes of length n
         Node data. A ``numpy.memmap`` is read one block of rows at a time.
-    constant : bool
-        Append a column of ones.
+    constant : float
+        Weight w of the kernel's constant: a column √w is appended, unless it is 0.
     """
 
     __array_ufunc__ = None  # NumPy then leaves array @ self to __rmatmul__
     ndim = 2
 
-    def __init__(self, features: FeatureMap, nodes: Nodes, constant: bool):
+    def __init__(self, features: FeatureMap, nodes: Nodes, constant: float):
         self.features, self.nodes, self.constant = features, nodes, constant
-        self.shape = len(nodes), features.n_features + constant
+        self.shape = len(nodes), features.n_features + bool(constant)
         self.dtype = nodes.dtype
 
     def part(self, rows: slice) -> Any:
         """Features of a run of nodes, (b, p)."""
-        X = self.features(_plain(self.nodes.block(rows).rows))
+        X = self.features(self.nodes.block(rows))
         if self.constant:
-            one = np.ones((X.shape[0], 1), dtype=X.dtype)
+            one = np.full((X.shape[0], 1), self.constant**0.5, dtype=X.dtype)
             X = sparse.csr_array(sparse.hstack([X, one])) if sparse.issparse(X) else np.hstack([X, one])
         return X
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """All rows, one block at a time. A block has more rows than columns, because a p×p sum follows each."""
         n, p = self.shape
-        stay_sparse = sparse.issparse(self.nodes.base) and isinstance(self.features, LinearFeatures)
+        stay_sparse = is_sparse(self.nodes) and isinstance(self.features, OwnFeatures)
         # Rows of a scattered subset are copied. They are as wide as the data, and a kernel matrix is far wider than p.
         width = p if self.nodes.is_view else max(p, self.nodes.base.shape[1])
         step = max(SPARSE_FEATURES_BLOCK_ROWS if stay_sparse else DENSE_FEATURES_BLOCK_ENTRIES // width, 2 * p)
@@ -138,6 +160,12 @@ class TransposedRows:
         for block, features in self.rows.blocks():
             out[:, block] = dense(M @ features.T)
         return out
+
+
+def is_sparse(nodes: Nodes) -> bool:
+    """Whether the features, or one of the views, are sparse."""
+    bases = nodes.base.parts.values() if isinstance(nodes.base, Views) else [nodes.base]
+    return any(sparse.issparse(base) for base in bases)
 
 
 def _plain(X: Any) -> Any:

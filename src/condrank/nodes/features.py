@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from condrank.base.dense import dense
+from condrank.kernels.expression import Kernel
 from condrank.nodes.exact import diagonal_from, diagonal_to, noise_level, residual_energy, spectrum
-from condrank.nodes.feature_maps import FeatureMap, FeatureRows, LinearFeatures, own_features
+from condrank.nodes.feature_maps import FeatureMap, FeatureRows, OwnFeatures, count_features, has_features, is_sparse
 from condrank.nodes.feature_sums import FeatureSums
-from condrank.nodes.kernels import NodeKernel
+from condrank.nodes.similarity import check_columns
 from condrank.nodes.store import Nodes
 from condrank.persistence.arrays import Arrays, Held
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class ExplicitFeatures:
-    """Coordinates z = Vᵀφ from explicit features φ of the linear or cosine kernel, or of an approximation.
+    """Coordinates z = Vᵀφ from explicit features φ of linear and cosine kernels, or of an approximation.
 
     Parameters
     ----------
-    kernel : NodeKernel
-        "linear" or "cosine"; any kernel if ``features`` is given.
+    kernel : Kernel
+        A sum of linear and cosine kernels; any kernel if ``features`` is given.
     nodes : Nodes of length n
         Training nodes, dense or sparse.
     weights : ndarray of shape (n,), optional
@@ -46,7 +46,7 @@ class ExplicitFeatures:
 
     def __init__(
         self,
-        kernel: NodeKernel,
+        kernel: Kernel,
         nodes: Nodes,
         weights: np.ndarray | None = None,
         features: FeatureMap | None = None,
@@ -54,7 +54,7 @@ class ExplicitFeatures:
         sums: FeatureSums | None = None,
     ):
         self.kernel, self.nodes, self.weights = kernel, nodes, weights
-        self.features = own_features(kernel, nodes.base.shape[1]) if features is None else features
+        self.features = OwnFeatures(kernel, nodes) if features is None else features
         self._known: list[tuple[Any, np.ndarray]] = []
         if sums is None:
             rows = FeatureRows(self.features, nodes, kernel.constant)
@@ -66,7 +66,7 @@ class ExplicitFeatures:
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
         """Nodes, V and the values that belong to its columns, but not the sums; `from_state` reads them."""
-        given = {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
+        given = {"class": type(self).__name__} | self.nodes.to_state(arrays, self.kernel.matrices)
         arrays.put("rotation", self.rotation)
         return given | diagonal_to(self, arrays)
 
@@ -75,7 +75,7 @@ class ExplicitFeatures:
         cls,
         given: dict[str, Any],
         held: Held,
-        kernel: NodeKernel,
+        kernel: Kernel,
         approximation: Approximation | None = None,
         n_nodes: int | None = None,
     ) -> ExplicitFeatures:
@@ -85,7 +85,7 @@ class ExplicitFeatures:
         ----------
         given, held
             What `to_state` returned, and its arrays.
-        kernel : NodeKernel
+        kernel : Kernel
             The node kernel.
         approximation : Approximation, optional
             How the kernel was approximated.
@@ -99,15 +99,16 @@ class ExplicitFeatures:
         coordinates.sigma, coordinates.ones, coordinates.outside, coordinates.weights = found
         features = cls._features_from(given, held, kernel, nodes, approximation)
         coordinates.features, coordinates._known = features, []
-        coordinates.rotation = held.floats("rotation", features.n_features + kernel.constant, len(coordinates.sigma))
+        p = features.n_features + bool(kernel.constant)
+        coordinates.rotation = held.floats("rotation", p, len(coordinates.sigma))
         return coordinates
 
     @classmethod
     def _features_from(
-        cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, approximation: Approximation | None
+        cls, given: dict[str, Any], held: Held, kernel: Kernel, nodes: Nodes, approximation: Approximation | None
     ) -> FeatureMap:
         """φ of stored nodes: the kernel's own features, which need no state."""
-        return own_features(kernel, nodes.base.shape[1])
+        return OwnFeatures(kernel, nodes)
 
     def _rotate_to(self, sums: FeatureSums) -> None:
         """Set σ, V, Zᵀ1 and the part of 1 outside the span, from sums over the training nodes. O(p³)."""
@@ -133,7 +134,7 @@ class ExplicitFeatures:
         added in double precision, so a large mean does not add noise.
         """
         noise = noise_level(largest, self.nodes.dtype)
-        if sparse.issparse(self.nodes.base):
+        if is_sparse(self.nodes):
             return noise
         shifted = noise_level(float(np.linalg.norm(sums.scatter)), self.nodes.dtype)
         return min(noise, max(shifted, noise_level(largest, np.dtype(np.float64))))
@@ -147,9 +148,9 @@ class ExplicitFeatures:
         return dense(product)
 
     @staticmethod
-    def applies(kernel: NodeKernel, nodes: Nodes) -> bool:
+    def applies(kernel: Kernel, nodes: Nodes) -> bool:
         """Whether the kernel has explicit features of its own, fewer than nodes."""
-        return kernel.name in ("linear", "cosine") and nodes.base.shape[1] + kernel.constant < len(nodes)
+        return has_features(kernel) and count_features(kernel, nodes) + bool(kernel.constant) < len(nodes)
 
     @property
     def basis(self) -> Any:
@@ -174,7 +175,7 @@ class ExplicitFeatures:
 
     def constant(self) -> np.ndarray:
         """Coordinates of the appended constant alone."""
-        return self.rotation[-1]
+        return self.kernel.constant**0.5 * self.rotation[-1]
 
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Coordinates ΦV of other nodes. O(mpr)."""
@@ -190,11 +191,12 @@ class ExplicitFeatures:
 
     def _rows(self, nodes: Nodes) -> Any:
         """Φ (m, p) of some nodes."""
-        expected, given = self.nodes.base.shape[1], nodes.base.shape[1]
-        if given != expected:
-            raise ValueError(f"the given nodes must have {expected} features, as the training nodes have, got {given}")
-        plain = type(self.features) is LinearFeatures and self.kernel.weights is None and not self.kernel.constant
-        return nodes.rows if plain and nodes.is_view else FeatureRows(self.features, nodes, self.kernel.constant)
+        for view in self.kernel.feature_views:
+            check_columns(nodes.view(view), self.nodes.view(view))
+        alone = self.features.alone if isinstance(self.features, OwnFeatures) else None
+        if alone is not None and alone.feature_weights is None and not self.kernel.constant and nodes.is_view:
+            return nodes.view(alone.view).rows
+        return FeatureRows(self.features, nodes, self.kernel.constant)
 
 
 def add_rows(sums: FeatureSums, rows: FeatureRows, weights: np.ndarray | None, factors: Sequence[Any]) -> None:

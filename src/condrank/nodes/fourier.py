@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import check_number
-from condrank.nodes.kernels import NodeKernel
+from condrank.kernels.expression import Kernel
 from condrank.nodes.store import Nodes
 from condrank.persistence.arrays import Arrays, Held
 
@@ -24,8 +24,8 @@ class FourierFeatures:
 
     Attributes
     ----------
-    kernel : NodeKernel
-        "rbf" or "laplacian". A constant that it adds is not part of φ.
+    kernel : Kernel
+        An RBF or Laplacian kernel, perhaps with a weight. A constant that it adds is not part of φ.
     frequencies : ndarray of shape (d, f)
         ω, one per column.
     phase : float
@@ -34,52 +34,61 @@ class FourierFeatures:
         m, 2f or 2f - 1.
     """
 
-    kernel: NodeKernel
+    kernel: Kernel
     frequencies: np.ndarray
     phase: float
     n_features: int
 
     @classmethod
-    def fit(cls, kernel: NodeKernel, nodes: Nodes, m: int, seed: int) -> FourierFeatures:
+    def fit(cls, kernel: Kernel, nodes: Nodes, m: int, seed: int) -> FourierFeatures:
         """Draw the frequencies of m features of a kernel on these nodes. O(dm)."""
         check_fourier(kernel)
-        d, rng = nodes.base.shape[1], np.random.default_rng(seed)
-        gamma = 1.0 / d if kernel.gamma is None else kernel.gamma
+        _, leaf = _summand(kernel)
+        d, rng = nodes.view(leaf.view).base.shape[1], np.random.default_rng(seed)
+        gamma = 1.0 / d if leaf.gamma is None else leaf.gamma
         shape = (d, (m + 1) // 2)
-        if kernel.name == "rbf":
+        if leaf.name == "rbf":
             frequencies = np.sqrt(2 * gamma) * rng.standard_normal(shape)
         else:
             frequencies = gamma * rng.standard_cauchy(shape)
         return cls(kernel, frequencies, float(rng.uniform(0, 2 * np.pi)) if m % 2 else 0.0, m)
 
-    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+    def to_state(self, arrays: Arrays, training: Nodes) -> dict[str, Any]:
         """The frequencies and the phase; `from_state` reads them."""
         arrays.put("frequencies", self.frequencies)
         return {"phase": float(self.phase)}
 
     @classmethod
-    def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel, nodes: Nodes, m: int) -> FourierFeatures:
+    def from_state(cls, given: dict[str, Any], held: Held, kernel: Kernel, nodes: Nodes, m: int) -> FourierFeatures:
         """The m stored features of a kernel on these nodes."""
         phase = check_number(f"phase of {held.name}", given["phase"], at_least=0.0)
-        return cls(kernel, held.floats("frequencies", nodes.base.shape[1], (m + 1) // 2), phase, m)
+        d = nodes.view(_summand(kernel)[1].view).base.shape[1]
+        return cls(kernel, held.floats("frequencies", d, (m + 1) // 2), phase, m)
 
-    def __call__(self, X: Any) -> np.ndarray:
+    def __call__(self, nodes: Nodes) -> np.ndarray:
         """Features (b, m) of a block of nodes, dense or sparse, in the nodes' precision. O(bdm)."""
-        f = self.frequencies.shape[1]
-        angles = np.asarray(self.kernel.weighted(X) @ self.frequencies.astype(X.dtype, copy=False))
+        weight, leaf = _summand(self.kernel)
+        f, X = self.frequencies.shape[1], nodes.view(leaf.view).rows
+        angles = np.asarray(leaf.weighted(X) @ self.frequencies.astype(X.dtype, copy=False))
         angles[:, -1] += X.dtype.type(self.phase)
         out = np.empty((len(angles), self.n_features), dtype=X.dtype)
         np.sin(angles[:, : self.n_features - f], out=out[:, f:])
         np.cos(angles, out=out[:, :f])
         if self.n_features % 2:
             out[:, f - 1] *= np.sqrt(2).astype(X.dtype)
-        out /= np.sqrt(f).astype(X.dtype)
+        out *= X.dtype.type((weight / f) ** 0.5)
         return out
 
 
-def check_fourier(kernel: NodeKernel) -> None:
+def check_fourier(kernel: Kernel) -> None:
     """Raise if the kernel is not a function of x - y, or if its frequencies are not known."""
-    if kernel.name not in FOURIER:
+    summands = kernel.body.summands()
+    if len(summands) != 1 or summands[0][1].name not in FOURIER:
         raise ValueError(
-            f"approximation='fourier' is for kernels {list(FOURIER)}, got {kernel.label!r}; use 'nystroem'"
+            f"approximation='fourier' is for kernels {list(FOURIER)}, got {kernel.body.label!r}; use 'nystroem'"
         )
+
+
+def _summand(kernel: Kernel) -> tuple[float, Any]:
+    """The weight and the RBF or Laplacian kernel."""
+    return kernel.body.summands()[0]

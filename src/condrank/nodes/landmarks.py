@@ -2,42 +2,74 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.cluster import MiniBatchKMeans
 
-from condrank.base.blocks import row_blocks
 from condrank.base.measured import (
-    DIAGONAL_SQUARE_ROWS,
     LANDMARK_SAMPLE_LEAST_NODES,
     LANDMARK_SAMPLE_NODES_PER_LANDMARK,
     PROPOSED_PIVOTS,
 )
-from condrank.nodes.kernels import NodeKernel
+from condrank.kernels.expression import Kernel
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.store import Nodes
+from condrank.nodes.views import Views
 
 LANDMARKS = ("uniform", "kmeans", "pivoted")
 
-# Kernels with k(v, v) = 1.
-UNIT = ("rbf", "laplacian", "chi2")
 
-
-def check_landmarks(name: str, kernel: NodeKernel, nodes: Nodes) -> None:
+def check_landmarks(name: str, kernel: Kernel, nodes: Nodes) -> None:
     """Raise for a matrix that is not a kernel matrix, and for k-means on a kernel matrix or on sparse features."""
     NodeSimilarity(kernel, nodes)
-    if name == "kmeans" and (kernel.is_precomputed or sparse.issparse(nodes.base)):
-        what = "a precomputed kernel" if kernel.is_precomputed else "sparse features"
-        raise ValueError(f"landmarks='kmeans' needs dense features, got {what}; use 'uniform' or 'pivoted'")
+    check_approximable(kernel)
+    if name != "kmeans":
+        return
+    refuse_means(kernel)
+    (view,) = kernel.feature_views
+    if sparse.issparse(nodes.view(view).base):
+        raise ValueError("landmarks='kmeans' needs dense features, got sparse features; use 'uniform' or 'pivoted'")
 
 
-def choose_nodes(name: str, kernel: NodeKernel, nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
+def check_approximable(kernel: Kernel) -> None:
+    """Raise for the identity of nodes, of which landmarks say nothing."""
+    if kernel.has_identity:
+        raise ValueError(
+            f"n_components cannot approximate {kernel.label}: Identity() gives every node a coordinate of its own; "
+            "leave it out, or leave n_components out"
+        )
+
+
+def refuse_means(kernel: Kernel) -> None:
+    """Raise if a kernel is not a function of the features of a single view, of which there are means."""
+    if kernel.matrices:
+        raise ValueError("landmarks='kmeans' needs features, but a precomputed kernel has none; use 'pivoted'")
+    if len(kernel.feature_views) != 1:
+        raise ValueError("landmarks='kmeans' needs features of one view, got several; use 'uniform' or 'pivoted'")
+
+
+def only_leaf(kernel: Kernel) -> Any:
+    """The only kernel of an expression that has feature weights; None if there are none, or several kernels."""
+    leaves = list(kernel.leaves())
+    return leaves[0] if len(leaves) == 1 and getattr(leaves[0], "feature_weights", None) is not None else None
+
+
+def unweighted(leaf: Any, X: Any) -> Any:
+    """Features from weighted features; features of weight 0 become 0."""
+    weights = np.asarray(leaf.feature_weights)
+    inverse = np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0).astype(X.dtype)
+    return sparse.csr_array(X @ sparse.diags_array(inverse)) if sparse.issparse(X) else X * inverse
+
+
+def choose_nodes(name: str, kernel: Kernel, nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
     """Positions of the landmarks among the nodes, ascending: m, or fewer if "pivoted" reaches the kernel's rank."""
     if name == "uniform":
         return np.sort(rng.choice(len(nodes), m, replace=False))
     seen = _sampled(nodes, m, rng)
     # Features are read many times, so their rows are gathered once.
-    some = nodes.take(seen) if kernel.is_precomputed else Nodes(nodes.take(seen).rows)
+    some = nodes.take(seen) if kernel.matrices else Nodes(nodes.take(seen).rows)
     chosen = pivots(NodeSimilarity(kernel, some), m, rng)
     if len(chosen) == 0:
         raise ValueError(
@@ -57,13 +89,19 @@ def choice_cost(name: str, n: int, d: int, m: int) -> tuple[float, int]:
     return 2.0 * seen * m * (m + d), seen * (m + d + 3 * PROPOSED_PIVOTS)
 
 
-def means(kernel: NodeKernel, nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:
-    """Centres (m, d) of m clusters of the weighted features, by k-means on a sample."""
-    X = kernel.weighted(nodes.take(_sampled(nodes, m, rng)).rows)
+def means(kernel: Kernel, nodes: Nodes, m: int, rng: np.random.Generator) -> Nodes:
+    """Centres of m clusters of the weighted features, by k-means on a sample, as nodes."""
+    (view,), leaf = kernel.feature_views, only_leaf(kernel)
+    X = nodes.take(_sampled(nodes, m, rng)).view(view).rows
+    X = X if leaf is None else leaf.weighted(X)
     clusters = MiniBatchKMeans(
         m, batch_size=max(1024, m), max_iter=10, random_state=int(rng.integers(2**31)), compute_labels=False
     )
-    return np.asarray(clusters.fit(X).cluster_centers_, dtype=X.dtype)
+    centres = np.asarray(clusters.fit(X).cluster_centers_, dtype=X.dtype)
+    centres = centres if leaf is None else unweighted(leaf, centres)
+    if not isinstance(nodes.base, Views):
+        return Nodes(centres)
+    return Nodes(Views({next(iter(nodes.base.parts)) if view is None else view: centres}))
 
 
 def pivots(similarity: NodeSimilarity, m: int, rng: np.random.Generator) -> np.ndarray:
@@ -74,7 +112,7 @@ def pivots(similarity: NodeSimilarity, m: int, rng: np.random.Generator) -> np.n
     O(nm²) time; an n×m array, never n×n.
     """
     nodes = similarity.nodes
-    left = diagonal(similarity)
+    left = similarity.diagonal().clip(0)
     F = np.empty((len(nodes), m), dtype=nodes.dtype)
     chosen: list[int] = []
     noise = 100 * float(np.finfo(nodes.dtype).eps) * float(left.sum())
@@ -119,18 +157,6 @@ def _accept(S: np.ndarray, before: np.ndarray, most: int, rng: np.random.Generat
         if len(kept) == most:
             break
     return kept, np.tril(G[np.ix_(kept, range(len(kept)))])
-
-
-def diagonal(similarity: NodeSimilarity) -> np.ndarray:
-    """k(v, v) of the nodes (n,), in double precision, from small squares along the diagonal."""
-    nodes = similarity.nodes
-    if similarity.kernel.name in UNIT:
-        return np.full(len(nodes), 1.0 + similarity.kernel.constant)
-    parts = []
-    for rows in row_blocks(len(nodes), 1, budget=DIAGONAL_SQUARE_ROWS):
-        block = nodes.block(rows)
-        parts.append(np.diagonal(similarity.similarity(block, block)).astype(np.float64))
-    return np.concatenate(parts).clip(0)
 
 
 def _sampled(nodes: Nodes, m: int, rng: np.random.Generator) -> np.ndarray:

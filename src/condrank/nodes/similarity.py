@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from condrank.base.blocks import row_blocks
-from condrank.base.dense import dense
+from condrank.base.dask import is_dask
 from condrank.base.measured import COPIED_FEATURES_ENTRIES
-from condrank.frames.ids import Ids, shown
-from condrank.nodes.kernels import NodeKernel
-from condrank.nodes.store import Nodes, same_values
+from condrank.frames.ids import Ids
+from condrank.kernels.combining import combine, combine_diagonal
+from condrank.kernels.expression import Kernel
+from condrank.kernels.leaves import Custom
+from condrank.kernels.widths import SAMPLED_ROWS
+from condrank.nodes.given import GivenKernel
+from condrank.nodes.store import Nodes, SameBase, recognise, same_values
+from condrank.nodes.views import Views
 from condrank.persistence.arrays import Held
-
-LOADED = " (a ranker that was loaded from a file does not know the subgraphs of its training graph)"
 
 
 class NodeSimilarity:
@@ -23,111 +27,104 @@ class NodeSimilarity:
 
     Parameters
     ----------
-    kernel : NodeKernel
-        The node kernel.
+    kernel : Kernel
+        The node kernel, with all widths known.
     nodes : Nodes of length n
-        Training nodes, features or (kernel "precomputed") a kernel matrix.
+        Training nodes: features, a kernel matrix (kernel "precomputed"), or views of both kinds.
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes):
+    def __init__(self, kernel: Kernel, nodes: Nodes):
         self.kernel, self.nodes, self.n_nodes = kernel, nodes, len(nodes)
-        refuse_kernel_values(kernel, nodes)
-        if kernel.is_precomputed:
-            base = nodes.base
-            if base.shape[0] != base.shape[1]:
-                raise ValueError(f"kernel='precomputed' needs a square kernel matrix as X, got shape {base.shape}")
-            if not isinstance(base, np.ndarray):
-                raise ValueError(
-                    "kernel='precomputed' needs a dense kernel matrix as X, got a sparse one; use X.toarray()"
-                )
+        check_kernel(kernel, nodes)
+        self._given = {view: GivenKernel(nodes.view(view)) for view in kernel.matrices}
+        self._same = SameBase(nodes.base)
 
     def training_kernel(self) -> np.ndarray:
         """The kernel matrix of the training nodes as a new array. Raises if it is not symmetric. O(n²d)."""
-        if self.kernel.is_precomputed:
-            K = self.nodes.kernel_with(self.nodes)
-            K += int(self.kernel.constant)
-        else:
-            K = self._evaluate(self.nodes, self.nodes)
-            if callable(self.kernel.name):
-                # scikit-learn mirrors one triangle, so only the other order of arguments shows an asymmetric kernel.
-                K[:, :1] = self.kernel(self.nodes.rows, self.nodes.block(slice(1)).rows)
-        if self.kernel.is_precomputed or callable(self.kernel.name):
+        K = self._values(self.nodes, self.nodes)
+        if any(leaf.is_precomputed or isinstance(leaf, Custom) for leaf in self.kernel.leaves()):
             check_symmetric(K, self.kernel)
         return K
 
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The kernel between nodes and others; None means the training nodes."""
-        nodes = self.nodes if nodes is None else nodes
-        others = self.nodes if others is None else others
-        if not self.kernel.is_precomputed:
-            for given in (nodes, others):
-                _check_columns(given, self.nodes.base.shape[1], "features, as the training nodes have")
-            return self._evaluate(nodes, others)
-        return self._look_up(nodes, others) + int(self.kernel.constant)
+        return self._values(self.nodes if nodes is None else nodes, self.nodes if others is None else others)
 
-    def _evaluate(self, nodes: Nodes, others: Nodes) -> np.ndarray:
-        """The kernel on features. Features of a scattered subset are copied one block at a time, never all at once."""
-        blocks = [_copied_blocks(given) for given in (nodes, others)]
-        if len(blocks[0]) == len(blocks[1]) == 1:
-            return self.kernel(nodes.rows, None if nodes is others else others.rows)
-        K = np.empty((len(nodes), len(others)), dtype=nodes.dtype)
-        for rows in blocks[0]:
-            X = nodes.block(rows).rows
-            for cols in blocks[1]:
-                if nodes is others and cols.start > rows.start:
-                    break
-                same = nodes is others and rows == cols
-                K[rows, cols] = self.kernel(X, None if same else others.block(cols).rows)
-                if nodes is others and not same:
-                    K[cols, rows] = K[rows, cols].T
-        return K
+    def diagonal(self) -> np.ndarray:
+        """k(v, v) of the training nodes (n,), in double precision. O(nd)."""
+        return combine_diagonal(self.kernel, lambda leaf, _: self._diagonal_of(leaf, self.nodes), 0)
 
-    def _look_up(self, nodes: Nodes, others: Nodes) -> np.ndarray:
-        """Entries of a precomputed kernel: from the matrix of the training graph, or given rows against its nodes."""
-        if self._shares_base(nodes) and self._shares_base(others):
-            return nodes.kernel_with(others)
-        if others is self.nodes:
-            columns = self._columns_by_id(nodes)
-            if columns is not None:
-                return dense(nodes.rows[:, columns])
-            _check_columns(nodes, self.n_nodes, "columns, kernel values against the training nodes", LOADED)
-            return dense(nodes.rows)
-        if nodes is self.nodes:
-            return self._look_up(others, nodes).T
-        if nodes.base is others.base and self._columns_by_id(nodes) is not None:
-            return nodes.kernel_with(others)
-        raise ValueError(
-            "the kernel between the given nodes is needed, but kernel='precomputed' has only their values against the "
-            f"training nodes; pass subgraphs of one RelationGraph instead (graph[test]){LOADED}"
+    def _values(self, nodes: Nodes, others: Nodes) -> np.ndarray:
+        sides = nodes, others
+        return combine(
+            self.kernel,
+            lambda leaf: self._values_of(leaf, nodes, others),
+            lambda leaf, side: self._diagonal_of(leaf, sides[side]),
         )
 
-    def _columns_by_id(self, nodes: Nodes) -> np.ndarray | None:
-        """Columns of the training nodes in another kernel matrix with ids, which may be in any order."""
-        names, training = nodes.base_ids, self.nodes.ids
-        if names is None or training is None or nodes.base.shape[0] != nodes.base.shape[1]:
-            return None
-        columns = Ids(names).places(training)
-        missing = columns < 0
-        if missing.all():
-            return None  # only new ids: the columns are the training nodes in their order
-        if missing.any():
-            one = shown(training, int(np.argmax(missing)))
-            raise ValueError(
-                f"the kernel has no column for {missing.sum()} of the {len(training)} training nodes, such as {one!r}; "
-                "kernel='precomputed' needs values against all of them"
-            )
-        return columns
+    def _values_of(self, leaf: Any, nodes: Nodes, others: Nodes) -> np.ndarray:
+        """Values of a leaf of the kernel."""
+        shape, dtype = (len(nodes), len(others)), np.result_type(nodes.dtype, others.dtype)
+        if leaf.is_constant:
+            return np.ones(shape, dtype=dtype)
+        if leaf.is_identity:
+            return self._same_nodes(nodes, others, np.zeros(shape, dtype=dtype))
+        first = nodes.view(leaf.view)
+        second = first if others is nodes else others.view(leaf.view)
+        if leaf.is_precomputed:
+            return self._given[leaf.view].values(first, second)
+        for given in (first, second):
+            check_columns(given, self.nodes.view(leaf.view))
+        K = _evaluate(leaf, first, second)
+        if isinstance(leaf, Custom) and leaf.on == "rows" and first is second:
+            # scikit-learn mirrors one triangle, so only the other order of arguments shows an asymmetric kernel.
+            K[:, :1] = leaf(first.rows, first.block(slice(1)).rows)
+        return K
 
-    def given_kernel(self, nodes: Nodes) -> np.ndarray:
-        """Values (m, n) of a precomputed kernel between other nodes and the training nodes, without a constant."""
-        return self._look_up(nodes, self.nodes)
+    def _diagonal_of(self, leaf: Any, nodes: Nodes) -> np.ndarray:
+        """k(v, v) of a leaf of the kernel."""
+        if leaf.is_constant:
+            return np.ones(len(nodes))
+        if leaf.is_identity:
+            return (self.places(nodes) >= 0).astype(np.float64)
+        if leaf.is_precomputed:
+            return self._given[leaf.view].diagonal(nodes.view(leaf.view))
+        view = nodes.view(leaf.view)
+        parts = [leaf.diagonal(view.block(rows).rows) for rows in _copied_blocks(view)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _shares_base(self, nodes: Nodes) -> bool:
-        return same_values(nodes.base, self.nodes.base)
+    def _same_nodes(self, nodes: Nodes, others: Nodes, K: np.ndarray) -> np.ndarray:
+        """K with ones where both nodes are the same training node."""
+        column = np.full(self.n_nodes, -1)
+        places = self.places(others)
+        known = np.flatnonzero(places >= 0)
+        column[places[known]] = known
+        rows = self.places(nodes)
+        found = np.where(rows >= 0, column[rows], -1)
+        here = np.flatnonzero(found >= 0)
+        K[here, found[here]] = 1
+        return K
+
+    def given_data(self, nodes: Nodes) -> Any:
+        """The data of other nodes as a new fit could be asked for them: of a kernel matrix, values against training."""
+        if not isinstance(nodes.base, Views):
+            return self._given[None].against_training(nodes) if None in self._given else nodes.rows
+        alone = len(nodes.base.parts) == 1
+        parts = {}
+        for name in nodes.base.parts:
+            given, view = self._given.get(None if alone and None in self._given else name), nodes.view(name)
+            parts[name] = view.rows if given is None else given.against_training(view)
+        return Views(parts)
 
     def places(self, nodes: Nodes) -> np.ndarray:
-        """Positions of nodes among the training nodes; -1 for new nodes."""
-        return nodes.places_in(self.nodes) if self._shares_base(nodes) else np.full(len(nodes), -1)
+        """Positions of nodes among the training nodes, by their place in the graph or by id; -1 for new nodes."""
+        if nodes is self.nodes:
+            return np.arange(self.n_nodes)
+        return recognise(nodes, self.nodes, self._same(nodes), self._names)
+
+    @cached_property
+    def _names(self) -> Ids | None:
+        return None if self.nodes.ids is None else Ids(self.nodes.ids)
 
     def is_training(self, nodes: Nodes) -> bool:
         """Whether these are the training nodes themselves, in their order."""
@@ -135,6 +132,24 @@ class NodeSimilarity:
         return nodes is self.nodes or (
             np.array_equal(nodes.positions, self.nodes.positions) and same_values(nodes.base, self.nodes.base)
         )
+
+
+def _evaluate(kernel: Any, nodes: Nodes, others: Nodes) -> np.ndarray:
+    """A kernel on features. Features of a scattered subset are copied one block at a time, never all at once."""
+    blocks = [_copied_blocks(given) for given in (nodes, others)]
+    if len(blocks[0]) == len(blocks[1]) == 1:
+        return kernel(nodes.rows, None if nodes is others else others.rows)
+    K = np.empty((len(nodes), len(others)), dtype=nodes.dtype)
+    for rows in blocks[0]:
+        X = nodes.block(rows).rows
+        for cols in blocks[1]:
+            if nodes is others and cols.start > rows.start:
+                break
+            same = nodes is others and rows == cols
+            K[rows, cols] = kernel(X, None if same else others.block(cols).rows)
+            if nodes is others and not same:
+                K[cols, rows] = K[rows, cols].T
+    return K
 
 
 def training_nodes_from(given: dict[str, Any], held: Held) -> Nodes:
@@ -145,16 +160,26 @@ def training_nodes_from(given: dict[str, Any], held: Held) -> Nodes:
     return nodes
 
 
-def refuse_kernel_values(kernel: NodeKernel, nodes: Nodes) -> None:
-    """Raise if a kernel matrix would be used as features: its columns contain information about held-out nodes."""
-    if nodes.is_kernel and not kernel.is_precomputed:
+def check_kernel(kernel: Kernel, nodes: Nodes) -> None:
+    """Raise if the nodes lack a view of the kernel, or if a view would be used as what it is not."""
+    for view in kernel.matrices | kernel.feature_views:
+        nodes.view(view)
+    both = kernel.matrices & kernel.feature_views
+    if both:
         raise ValueError(
-            f"the nodes of this graph are a kernel matrix, not features for kernel={kernel.label!r}: "
-            "use kernel='precomputed'"
+            f"the kernel {kernel.label} takes the same nodes as a kernel matrix and as features; give the nodes named "
+            "views, {'one': K, 'other': X}, and each kernel its view="
         )
+    for view in kernel.feature_views:
+        if nodes.view(view).is_kernel:
+            # The columns of a kernel matrix contain information about held-out nodes.
+            which = "the nodes of this graph are" if view is None else f"the view {view!r} is"
+            raise ValueError(
+                f"{which} a kernel matrix, not features for kernel={kernel.label!r}: use kernel='precomputed'"
+            )
 
 
-def check_symmetric(K: np.ndarray, kernel: NodeKernel) -> None:
+def check_symmetric(K: np.ndarray, kernel: Kernel) -> None:
     """Raise if a kernel matrix is not square, finite and symmetric up to rounding."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(f"the {kernel.label} kernel must give a square matrix on the training nodes, got {K.shape}")
@@ -176,6 +201,22 @@ def _copied_blocks(nodes: Nodes) -> list[slice]:
     return list(row_blocks(len(nodes), nodes.base.shape[1], budget=COPIED_FEATURES_ENTRIES)) or [slice(0, 0)]
 
 
-def _check_columns(nodes: Nodes, expected: int, what: str, hint: str = "") -> None:
-    if nodes.base.shape[1] != expected:
-        raise ValueError(f"the given nodes must have {expected} {what}, got {nodes.base.shape[1]}{hint}")
+def fit_widths(kernel: Kernel, nodes: Nodes) -> Kernel:
+    """The kernel with every ``gamma="median"`` replaced by the width for these training nodes."""
+
+    def fitted(leaf: Any) -> Kernel:
+        if not leaf.depends_on_training or not leaf.takes_features:
+            return leaf
+        view, n = nodes.view(leaf.view), len(nodes)
+        if n > SAMPLED_ROWS:
+            view = view.take(np.sort(np.random.default_rng(0).permutation(n)[:SAMPLED_ROWS]))
+        return leaf.fitted(view.rows.compute() if is_dask(view.base) else view.rows)
+
+    return kernel.mapped(fitted)
+
+
+def check_columns(nodes: Nodes, training: Nodes) -> None:
+    """Raise if nodes do not have the features of the training nodes, both of one view."""
+    expected, given = training.base.shape[1], nodes.base.shape[1]
+    if given != expected:
+        raise ValueError(f"the given nodes must have {expected} features, as the training nodes have, got {given}")

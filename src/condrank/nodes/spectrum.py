@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from condrank.base.measured import SAMPLED_NODES_LEAST, SAMPLED_NODES_MOST, SAMPLED_NODES_SHARE
+from condrank.kernels import Kernel, read_kernel
 from condrank.nodes.exact import noise_level
-from condrank.nodes.kernels import NodeKernel
-from condrank.nodes.similarity import NodeSimilarity
+from condrank.nodes.similarity import NodeSimilarity, fit_widths
 from condrank.nodes.store import Nodes
 
 # If more than this share of a sample's eigenvalues is needed, the sample is too small to show how many are.
@@ -21,7 +21,7 @@ class KernelSample:
 
     Parameters
     ----------
-    kernel : NodeKernel
+    kernel : Kernel
         The node kernel.
     nodes : Nodes of length n
         Nodes to draw from. The same nodes always give the same sample.
@@ -32,7 +32,7 @@ class KernelSample:
         Eigenvalues of the kernel matrix of the sample, descending. Negative ones are set to zero.
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes):
+    def __init__(self, kernel: Kernel, nodes: Nodes):
         self.n = len(nodes)
         m = min(self.n, max(SAMPLED_NODES_LEAST, min(SAMPLED_NODES_MOST, int(SAMPLED_NODES_SHARE * self.n))))
         if m < self.n:
@@ -75,7 +75,7 @@ class KernelSample:
         return float(self.eigenvalues[0]) * n / len(self.eigenvalues)
 
 
-def finite_kernel(kernel: NodeKernel, nodes: Nodes) -> np.ndarray:
+def finite_kernel(kernel: Kernel, nodes: Nodes) -> np.ndarray:
     """The kernel matrix in double precision; a ValueError if it, or the sum of its eigenvalues, overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         K = NodeSimilarity(kernel, nodes).similarity(None, None).astype(np.float64)
@@ -95,7 +95,7 @@ def components_for_alpha(sigma: np.ndarray, alpha: float) -> int:
     return max(1, int(np.searchsorted(-sigma, -alpha / float(sigma[0]), side="right")))
 
 
-def count_components(kernel: NodeKernel, nodes: Nodes, share: float, alpha: float | None, sample: int) -> int:
+def count_components(kernel: Kernel, nodes: Nodes, share: float, alpha: float | None, sample: int) -> int:
     """`suggest_components` for checked arguments."""
     n, m = len(nodes), min(len(nodes), sample)
     some = nodes.take(np.sort(np.random.default_rng(0).permutation(n)[:m])) if m < n else nodes
@@ -111,7 +111,7 @@ def suggest_components(
     X: Any,
     kernel: Any = "rbf",
     *,
-    gamma: float | None = None,
+    gamma: float | str | None = None,
     degree: float = 3,
     coef0: float = 1,
     kernel_params: dict[str, Any] | None = None,
@@ -159,6 +159,6 @@ def suggest_components(
         raise ValueError(f"share must be at most 1, got {share!r}")
     nodes = getattr(X, "nodes", None)
     nodes = nodes if isinstance(nodes, Nodes) else Nodes(check_features(X, "X"))
-    node_kernel = NodeKernel(kernel, gamma, degree, coef0, kernel_params or {})
+    node_kernel = fit_widths(read_kernel(kernel, gamma, degree, coef0, kernel_params), nodes)
     alpha = None if alpha is None else check_number("alpha", alpha, above=0.0)
     return count_components(node_kernel, nodes, share, alpha, check_count("sample", sample, SAMPLED_NODES_LEAST))

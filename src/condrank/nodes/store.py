@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.dask import is_dask
+from condrank.frames.ids import Ids
+from condrank.nodes.views import Views
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 
@@ -17,8 +19,9 @@ class Nodes:
 
     Parameters
     ----------
-    base : ndarray, scipy sparse array or Table of shape (n_base, d)
-        Features, kernel values, or data that is not encoded yet. Shared by every subset, never copied.
+    base : ndarray, scipy sparse array, Views or Table of shape (n_base, d)
+        Features, kernel values, several views of them, or data that is not encoded yet. Shared by every subset, never
+        copied.
     index : ndarray of int or None
         Which rows of the base these nodes are; None means all rows.
     ids : ndarray or None
@@ -73,9 +76,32 @@ class Nodes:
         """Whether `rows` needs no copy."""
         return self.index is None or isinstance(_as_slice(self.index), slice)
 
+    def view(self, name: str | None) -> Nodes:
+        """The same nodes with one of their views as base. None means the only view, or nodes without views."""
+        if not isinstance(self.base, Views):
+            if name is None:
+                return self
+            raise ValueError(f"the kernel uses the view {name!r}, but the nodes have no views; pass a dict of arrays")
+        parts = self.base.parts
+        if name is None and len(parts) == 1:
+            (name,) = parts
+        if name is None:
+            raise ValueError(
+                f"the nodes have several views, so every kernel needs one of them: view= one of {[*parts]}"
+            )
+        if name not in parts:
+            raise ValueError(f"the kernel uses the view {name!r}, which the nodes do not have; they have {[*parts]}")
+        return Nodes(parts[name], self.index, self._ids, self.is_kernel or name in self.base.kernels)
+
     def take(self, index: np.ndarray) -> Nodes:
         """A subset; only the index is new."""
         return Nodes(self.base, index if self.index is None else self.index[index], self._ids, self.is_kernel)
+
+    def emptied(self, dtype: Any) -> Nodes:
+        """No nodes, with the columns of these, in a floating type."""
+        if isinstance(self.base, Views):
+            return Nodes(Views({name: np.empty((0, part.shape[1]), dtype) for name, part in self.base.parts.items()}))
+        return Nodes(np.empty((0, self.base.shape[1]), dtype))
 
     def astype(self, dtype: Any) -> Nodes:
         """These nodes with their data in another floating type, as a new base."""
@@ -93,23 +119,43 @@ class Nodes:
         return place[self.positions]
 
     def kernel_with(self, others: Nodes) -> np.ndarray:
-        """Entries of a precomputed kernel between these nodes and others of the same base, as a new array."""
+        """Entries of a precomputed kernel between these nodes and others of the same base.
+
+        A new array, or the whole base, read-only.
+        """
         if self.index is None and others.index is None:
-            return np.array(self.base)
+            whole = self.base.view()
+            whole.flags.writeable = False
+            return whole
         return np.asarray(self.base[np.ix_(self.positions, others.positions)])
 
-    def to_state(self, arrays: Arrays, among: bool = False) -> dict[str, Any]:
+    def to_state(self, arrays: Arrays, matrices: frozenset[str | None] = frozenset()) -> dict[str, Any]:
         """Data and ids of these nodes, without the rest of the base; `from_state` reads them.
 
-        With ``among`` the base is a kernel matrix, and only the values among these nodes are kept.
+        ``matrices`` names the views that are kernel matrices, of which only the values among these nodes are kept.
         """
-        arrays.matrix("nodes", self.kernel_with(self) if among else self.rows)
-        return {"ids": ids_to(self.ids, arrays)}
+        given: dict[str, Any] = {"ids": ids_to(self.ids, arrays)}
+        if not isinstance(self.base, Views):
+            arrays.matrix("nodes", self.kernel_with(self) if None in matrices else self.rows)
+            return given
+        alone = len(self.base.parts) == 1
+        for number, name in enumerate(self.base.parts):
+            view = self.view(name)
+            among = name in matrices or (alone and None in matrices)
+            arrays.matrix(f"nodes.{number}", view.kernel_with(view) if among else view.rows)
+        return given | {"views": [*self.base.parts]}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held) -> Nodes:
         """Stored nodes. There may be none; then only the number of columns is known."""
-        base = held.matrix("nodes", least_rows=0)
+        names = given.get("views")
+        if names is None:
+            base: Any = held.matrix("nodes", least_rows=0)
+        else:
+            parts = {name: held.matrix(f"nodes.{number}", least_rows=0) for number, name in enumerate(names)}
+            if not parts or len(parts) < len(names) or len({part.shape[0] for part in parts.values()}) > 1:
+                raise ValueError(f"the views of {held.name} must be different and of one length, got {names!r}")
+            base = Views(parts)
         return cls(base, None, ids_from(given["ids"], base.shape[0], held))
 
 
@@ -119,9 +165,42 @@ def same_values(one: Any, other: Any) -> bool:
         return True
     if is_dask(one) or is_dask(other):
         return is_dask(one) and is_dask(other) and one.name == other.name  # Dask derives the name from the computation
+    if isinstance(one, Views) or isinstance(other, Views):
+        return (
+            isinstance(one, Views)
+            and isinstance(other, Views)
+            and one.parts.keys() == other.parts.keys()
+            and all(same_values(part, other.parts[name]) for name, part in one.parts.items())
+        )
     if one.shape != other.shape or sparse.issparse(one) != sparse.issparse(other):
         return False
     return (one != other).nnz == 0 if sparse.issparse(one) else np.array_equal(one, other)
+
+
+class SameBase:
+    """Whether nodes have a given base. The last answer is kept, so blocks of the same nodes are compared only once."""
+
+    def __init__(self, base: Any):
+        self.base = base
+        self._last: tuple[Any, bool] = (base, True)
+
+    def __call__(self, nodes: Nodes) -> bool:
+        """Whether the base is the same object, or has the same values."""
+        if nodes.base is not self._last[0]:
+            self._last = nodes.base, same_values(nodes.base, self.base)
+        return self._last[1]
+
+
+def recognise(nodes: Nodes, training: Nodes, same: bool, names: Ids | None = None) -> np.ndarray:
+    """Positions of nodes among the training nodes; -1 for new nodes.
+
+    Nodes of the training graph (``same`` base) are recognised by their place in it, others by id if both have ids.
+    """
+    if same:
+        return nodes.places_in(training)
+    if nodes.ids is None or training.ids is None:
+        return np.full(len(nodes), -1)
+    return (names or Ids(training.ids)).places(nodes.ids)
 
 
 def _as_slice(index: np.ndarray) -> np.ndarray | slice:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from condrank.kernels.expression import Kernel
 from condrank.nodes.exact import SLIGHTLY_INDEFINITE, first_positive, spectrum
-from condrank.nodes.kernels import NodeKernel
 from condrank.nodes.similarity import NodeSimilarity, training_nodes_from
 from condrank.nodes.store import Nodes
 from condrank.persistence.arrays import Arrays, Held
@@ -22,19 +22,40 @@ class KernelValues(NodeSimilarity):
 
     Parameters
     ----------
-    kernel : NodeKernel
+    kernel : Kernel
         The node kernel.
     nodes : Nodes of length n
         Training nodes, features or (kernel "precomputed") a kernel matrix.
+    clip : bool
+        Drop the negative part of an indefinite kernel instead of raising an error, by one eigendecomposition. Kernel
+        values are then projected on the eigenvectors with positive eigenvalues, like coordinates of `ExactKernel`.
+
+    Attributes
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel values of the training nodes.
+    kept : ndarray of shape (n, r) or None
+        The eigenvectors that are kept, if a negative part was dropped.
     """
 
-    def __init__(self, kernel: NodeKernel, nodes: Nodes):
+    def __init__(self, kernel: Kernel, nodes: Nodes, clip: bool = False):
         super().__init__(kernel, nodes)
         self.K = self.training_kernel()
+        self.kept: np.ndarray | None = None
         if not np.isfinite(self.K).all():
             raise ValueError("the kernel values of the nodes overflow; scale the features (or the kernel) down")
-        if not kernel.is_positive:
+        if clip and not kernel.is_positive:
+            self._drop_negative()
+        elif not kernel.is_positive:
             self._check_positive()
+
+    def _drop_negative(self) -> None:
+        """Replace K by its positive part, if it has a negative one."""
+        sigma, Q = spectrum(self.K.copy())
+        first = first_positive(sigma, self.kernel, clip=True)
+        if sigma[0] < 0 and first:
+            self.kept = np.ascontiguousarray(Q[:, first:])
+            self.K = (self.kept * sigma[first:]) @ self.kept.T
 
     def _check_positive(self) -> None:
         """Raise if `ExactKernel` would. Eigenvalues are computed only for the error message."""
@@ -46,13 +67,27 @@ class KernelValues(NodeSimilarity):
             first_positive(spectrum(self.K.copy())[0], self.kernel, clip=False)
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """The nodes. The kernel matrix follows from them and is not stored."""
-        return {"class": type(self).__name__} | self.nodes.to_state(arrays, among=self.kernel.is_precomputed)
+        """The nodes, and the eigenvectors that were kept. The kernel matrix follows from them and is not stored."""
+        if self.kept is not None:
+            arrays.put("kept", self.kept)
+        return {"class": type(self).__name__} | self.nodes.to_state(arrays, self.kernel.matrices)
 
     @classmethod
-    def from_state(cls, given: dict[str, Any], held: Held, kernel: NodeKernel) -> KernelValues:
+    def from_state(cls, given: dict[str, Any], held: Held, kernel: Kernel) -> KernelValues:
         """Kernel values of the stored nodes, computed again. O(n²d)."""
-        return cls(kernel, training_nodes_from(given, held))
+        nodes = training_nodes_from(given, held)
+        if "kept" not in held:
+            return cls(kernel, nodes)
+        values = cls.__new__(cls)
+        NodeSimilarity.__init__(values, kernel, nodes)
+        values.kept = held.floats("kept", len(nodes), None)
+        values.K = values.projected(values.training_kernel())
+        values.K = (values.K + values.K.T) / 2  # rounding of the projection
+        return values
+
+    def projected(self, K: np.ndarray) -> np.ndarray:
+        """Kernel values without the part along the dropped eigenvectors."""
+        return K if self.kept is None else (K @ self.kept.astype(K.dtype, copy=False)) @ self.kept.T.astype(K.dtype)
 
     def training(self) -> np.ndarray:
         """K, (n, n); not a copy."""
@@ -63,9 +98,9 @@ class KernelValues(NodeSimilarity):
         return np.eye(self.n_nodes, dtype=self.K.dtype)
 
     def constant(self) -> np.ndarray:
-        """Kernel values of the constant alone: the 1 that is added to all kernel values."""
-        return np.ones(self.n_nodes, dtype=self.K.dtype)
+        """Kernel values of the constant alone: the number that is added to all kernel values."""
+        return np.full(self.n_nodes, self.kernel.constant, dtype=self.K.dtype)
 
     def transform(self, nodes: Nodes) -> np.ndarray:
         """Kernel values of other nodes against the training nodes, (m, n)."""
-        return self.K if self.is_training(nodes) else self.similarity(nodes, None)
+        return self.K if self.is_training(nodes) else self.projected(self.similarity(nodes, None))

@@ -9,23 +9,23 @@ import numpy as np
 
 from condrank.base.dask import is_dask
 from condrank.base.measured import LEAST_NODE_WEIGHT_SHARE, UNEVEN_DEGREES_VARIATION
+from condrank.kernels import Kernel
 from condrank.nodes import (
     ApproximateKernel,
     Approximation,
     Coordinates,
     ExactKernel,
     ExplicitFeatures,
-    NodeKernel,
     Nodes,
 )
-from condrank.nodes.similarity import refuse_kernel_values
+from condrank.nodes.similarity import check_kernel
 from condrank.nodes.values import KernelValues
 from condrank.observations import Observations
 from condrank.problem.problem import Problem
 
 
 def fit_coordinates(
-    kernel: NodeKernel,
+    kernel: Kernel,
     nodes: Nodes,
     clip: bool = False,
     weights: np.ndarray | None = None,
@@ -37,7 +37,7 @@ def fit_coordinates(
     An approximation replaces both if it has fewer coordinates. ``factors`` are factors of the nodes whose sums over the
     basis will be needed; with explicit features these sums are made in the same pass.
     """
-    refuse_kernel_values(kernel, nodes)
+    check_kernel(kernel, nodes)
     if is_dask(nodes.base):
         from condrank.distributed.rows import fit_distributed
 
@@ -57,14 +57,14 @@ def fit_both(
 ) -> tuple[Coordinates, Coordinates]:
     """Fit the coordinates of the conditioning nodes and of the objects; one instance for both in a single domain."""
     settings, (queries, objects, _) = problem.settings, problem.conditioned
-    kernel, clip, approximation = settings.kernel, settings.clip, settings.approximation
+    (first, second), clip, approximation = settings.kernels, settings.clip, settings.approximation
     if settings.alpha:
         check_alpha(settings.alpha, queries.dtype)  # before the work
     with np.errstate(over="ignore"):  # what overflows is refused here or below
-        rows = fit_coordinates(kernel, queries, clip, weights[0], approximation, factors[0])
+        rows = fit_coordinates(first, queries, clip, weights[0], approximation, factors[0])
         cols = rows
         if objects is not queries:
-            cols = fit_coordinates(kernel, objects, clip, weights[1], approximation, factors[1])
+            cols = fit_coordinates(second, objects, clip, weights[1], approximation, factors[1])
     check_product(float(rows.sigma[-1]), float(cols.sigma[-1]), rows.sigma.dtype)
     return rows, cols
 
@@ -98,10 +98,11 @@ def check_alpha(alpha: float, dtype: np.dtype, largest: float = 1.0) -> None:
 
 def kernel_values(problem: Problem) -> tuple[KernelValues, KernelValues]:
     """Kernel values of the conditioning nodes and of the objects; one instance for both in a single domain."""
-    kernel, (queries, objects, _) = problem.settings.kernel, problem.conditioned
+    (first, second), (queries, objects, _) = problem.settings.kernels, problem.conditioned
     check_alpha(problem.settings.alpha, queries.dtype)  # before the work
-    rows = KernelValues(kernel, queries)
-    cols = rows if objects is queries else KernelValues(kernel, objects)
+    clip = problem.settings.clip
+    rows = KernelValues(first, queries, clip)
+    cols = rows if objects is queries else KernelValues(second, objects, clip)
     # The trace bounds the largest eigenvalue. What a preconditioner saves is estimated from squares.
     one, other = (max(1.0, float(np.trace(side.K, dtype=np.float64))) for side in (rows, cols))
     check_product(one, other, np.dtype(np.float64), squared=True)

@@ -94,8 +94,9 @@ class Problem:
     @cached_property
     def samples(self) -> tuple[KernelSample, KernelSample]:
         """The kernel of a few conditioning nodes and objects: the only kernel values computed before a fit."""
-        rows = KernelSample(self.settings.kernel, self.queries)
-        return rows, rows if self.objects is self.queries else KernelSample(self.settings.kernel, self.objects)
+        first, second = self.settings.kernels
+        rows = KernelSample(first, self.queries)
+        return rows, rows if self.objects is self.queries else KernelSample(second, self.objects)
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -113,7 +114,8 @@ class Problem:
     def _side(self, number: int, n_factors: int, size: int, n: int) -> Side:
         nodes = (self.queries, self.objects)[number]
         looks = n >= SAMPLE_FOR_MEMORY_LEAST_NODES and not nodes.is_raw
-        return Side.of(nodes, self.settings, self.samples[number] if looks else None, n_factors, size, n)
+        kernel, sample = self.settings.kernels[number], self.samples[number] if looks else None
+        return Side.of(nodes, kernel, self.settings.approximation, sample, n_factors, size, n)
 
     @property
     def can_be_sampled(self) -> bool:

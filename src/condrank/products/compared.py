@@ -15,7 +15,7 @@ from condrank.nodes import Nodes
 
 def compared_values(nodes: Nodes, compared: Sequence[int], dtype: Any = None) -> np.ndarray:
     """The compared features of nodes, (n_compared, n_nodes), in a floating type, by default that of the nodes."""
-    X = nodes.rows
+    X = nodes.view(None).rows
     columns = X[:, list(compared)]
     return np.ascontiguousarray(dense(columns).T, dtype=dtype)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from condrank.base.arrays import check_features
 from condrank.base.blocks import row_blocks
 from condrank.base.checks import OUT_OF_SCALE, check_choice, check_count
 from condrank.fitting.fitted import Fitted
@@ -16,6 +17,7 @@ from condrank.fitting.judging import edge_scores, pooled_rank_loss
 from condrank.graph import RelationGraph
 from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
+from condrank.nodes.checking import positions, read_nodes
 from condrank.observations import Edges
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
@@ -43,10 +45,11 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        queries : array-like of shape (n_queries, n_features), or RelationGraph
-            Conditioning nodes, known or new; for ``kernel="precomputed"`` kernel values against the training nodes.
-            A graph means all pairs of its nodes.
-        objects : array-like of shape (n_objects, n_features), optional
+        queries : array-like of shape (n_queries, n_features), dict, sequence of ids, or RelationGraph
+            Conditioning nodes, known or new, by their features; for ``kernel="precomputed"`` by kernel values against
+            the training nodes; a dict of both for nodes with views. Known nodes can be given by their ids (positions if
+            they have none). A graph means all pairs of its nodes.
+        objects : array-like of shape (n_objects, n_features), dict, or sequence of ids, optional
             Objects to score, known or new; by default the training nodes.
 
         Returns
@@ -70,7 +73,7 @@ class Ranker(BaseEstimator):
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, shape (n_pairs,): ``objects[i]`` is scored for ``queries[i]``."""
-        first, second = Nodes(check_features(queries, "queries")), Nodes(check_features(objects, "objects"))
+        first, second = (read_side(self, *given) for given in ((queries, "queries"), (objects, "objects")))
         scores = score_pairs(self, first, second)
         wrong = np.flatnonzero(~np.isfinite(scores))
         if len(wrong):
@@ -189,9 +192,27 @@ def read_pair(ranker: Ranker, queries: Any, objects: Any) -> tuple[Nodes, Nodes 
             raise ValueError("objects must be left out when queries is a RelationGraph, which has its own objects")
         refuse_raw(queries)
         return queries.conditioned(ranker.rank_by)[:2]
-    first = Nodes(check_features(queries, "queries"))
+    first = read_side(ranker, queries, "queries")
     if objects is None:
         if not len(fitted_of(ranker).objects):
             raise ValueError("objects must be given: partial_fit keeps sums over the training nodes, not the nodes")
         return first, None
-    return first, first if objects is queries else Nodes(check_features(objects, "objects"))
+    return first, first if objects is queries and _one_domain(ranker) else read_side(ranker, objects, "objects")
+
+
+def read_side(ranker: Ranker, given: Any, name: str) -> Nodes:
+    """Conditioning nodes ("queries") or objects: features, views, or known nodes by their ids or positions."""
+    if isinstance(given, Mapping) or sparse.issparse(given) or np.ndim(given) != 1:
+        return read_nodes(given, name)
+    model = fitted_of(ranker).model
+    known: Nodes = (model.rows if name == "queries" else model.cols).nodes
+    if name == "objects" and known.ids is None:
+        known = fitted_of(ranker).objects
+    if not len(known) or (known.ids is None and np.asarray(given).dtype.kind not in "iu"):
+        return read_nodes(given, name)  # raises
+    return known.take(positions(given, known, name))
+
+
+def _one_domain(ranker: Ranker) -> bool:
+    model = fitted_of(ranker).model
+    return model.rows is model.cols

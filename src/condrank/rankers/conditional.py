@@ -20,6 +20,7 @@ from condrank.fitting.refusal import check_memory
 from condrank.fitting.run import Run, warn_unless_converged
 from condrank.fitting.warm_start import warm
 from condrank.graph import RelationGraph
+from condrank.kernels import Kernel
 from condrank.nodes import Nodes
 from condrank.problem.problem import Problem
 from condrank.rankers.base import fitted_of, read_pair
@@ -52,11 +53,13 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         relations only) the probability that v beats v'.
     alpha : float, default=1.0
         Regularisation λ, > 0 (≥ 0 for early stopping). A larger value gives a simpler model.
-    kernel : str or callable, default="linear"
-        Kernel between nodes, as in scikit-learn's ``KernelRidge``: "linear", "rbf", "poly", "cosine", "laplacian",
-        "chi2", "sigmoid", "precomputed" (nodes are given as a kernel matrix), or a callable on two rows.
+    kernel : str, Kernel or callable, default="linear"
+        Kernel between nodes: an expression of `condrank.kernels`, such as ``RBF("median") + 0.1 * Constant()`` (or its
+        text); or a shorthand, as in scikit-learn's ``KernelRidge``: "linear", "rbf", "poly", "cosine",
+        "laplacian", "chi2", "sigmoid", "precomputed" (nodes are given as a kernel matrix), or a callable on two rows.
     gamma, degree, coef0, kernel_params : default=None, 3, 1, None
-        Parameters of the kernel, as in ``KernelRidge``.
+        Parameters of a shorthand, as in ``KernelRidge``. ``gamma="median"`` is one over the median distance of the
+        training nodes.
     n_components : int or "auto", default=None
         None takes the exact kernel. A number takes an approximation with that many landmarks or random features.
         "auto" takes as many landmarks as λ can make use of, estimated from a sample of the nodes, and at most 2,000
@@ -72,9 +75,10 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         of a single domain.
     prior_weight : float, default=1.0
         Weight τ of the prior.
-    constant : bool, default=False
-        Append a constant coordinate, that is, add 1 to the kernel. This gives each node a score of its own: for a
-        reciprocal relation a strength, beside the cyclic part (see `strengths`).
+    constant : bool or float, default=False
+        Append a constant coordinate, that is, add 1 (or this number) to the kernel, as ``+ Constant()`` does. This
+        gives each node a score of its own: for a reciprocal relation a strength, beside the cyclic part (see
+        `strengths`).
     compared : sequence of int, default=None
         Indices of features for which it matters who has more, for reciprocal relations. Adds
         Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v') with symmetric W_f: a step where v overtakes v', which no smooth
@@ -106,6 +110,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         Start an iteration from the last solution, for example after edges were added. The nodes must be the same.
     random_state : int, RandomState instance or None, default=None
         Seed for the choice of held-out nodes, landmarks and random features.
+    object_kernel : str, Kernel or callable, default=None
+        Kernel of the objects, if they are nodes of a second domain; by default ``kernel``.
 
     Attributes
     ----------
@@ -148,8 +154,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         relation: str = "ordinary",
         loss: str = "ranking",
         alpha: float = 1.0,
-        kernel: str | Callable[..., Any] = "linear",
-        gamma: float | None = None,
+        kernel: str | Kernel | Callable[..., Any] = "linear",
+        gamma: float | str | None = None,
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
@@ -158,7 +164,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         landmarks: str = "uniform",
         prior: str | None = None,
         prior_weight: float = 1.0,
-        constant: bool = False,
+        constant: bool | float = False,
         compared: Sequence[int] | None = None,
         feature_weights: Any = None,
         rank_by: str = "outgoing",
@@ -172,6 +178,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         n_iter_no_change: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
+        object_kernel: str | Kernel | Callable[..., Any] | None = None,
     ):
         self.relation = relation
         self.loss = loss
@@ -200,6 +207,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.random_state = random_state
+        self.object_kernel = object_kernel
 
     fitted_: FittedRanker
 
@@ -327,6 +335,6 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
 def strengths_of(ranker: ConditionalRanker, nodes: Nodes) -> np.ndarray:
     """`ConditionalRanker.strengths` for nodes that are already checked."""
     model = fitted_of(ranker).model
-    if ranker.relation != "reciprocal" or not ranker.constant:
-        raise ValueError("strengths needs relation='reciprocal' and constant=True")
+    if ranker.relation != "reciprocal" or not fitted_of(ranker).settings.kernel.constant:
+        raise ValueError("strengths needs relation='reciprocal' and constant=True (a Constant() in the kernel)")
     return model.strengths(nodes) * (1.0 if ranker.rank_by == "outgoing" else -1.0)

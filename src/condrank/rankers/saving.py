@@ -9,17 +9,28 @@ import numpy as np
 from condrank._version import __version__
 from condrank.fitting.agreement import agreed_settings
 from condrank.fitting.fitted import FittedRanker
+from condrank.kernels import Kernel, parse_kernel
+from condrank.kernels.shorthand import NAMES
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file, read_file, write_file
 from condrank.persistence.plain import plain
+from condrank.problem.settings import kernel_text
 from condrank.rankers.base import Ranker, fitted_of
+
+#: Parameters that came later, with their defaults: a file that does not need them is written as before.
+LATER = {"object_kernel": None}
 
 
 def refuse_index(manifest: dict[str, Any]) -> None:
     """Refuse the file of an index: it has a ranker, but also objects that would be lost."""
     if "index" in manifest:
         raise ValueError("it is the file of an index: load it with ObjectIndex.load; its ranker is index.ranker")
+
+
+def _plain_param(name: str, value: Any) -> Any:
+    """The value of a parameter as a file has it; kernels as text."""
+    return kernel_text(name, value) if isinstance(value, Kernel) else plain(f"parameter {name}", value)
 
 
 class Saved(Ranker):
@@ -42,7 +53,11 @@ class Saved(Ranker):
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """A manifest of plain values, and named arrays; `from_state` makes the ranker from them."""
         fitted, arrays = fitted_of(self), Arrays()
-        params = {name: plain(f"parameter {name}", value) for name, value in self._saved_params().items()}
+        params = {
+            name: _plain_param(name, value)
+            for name, value in self._saved_params().items()
+            if name not in LATER or value != LATER[name]
+        }
         two_domains = fitted.model.cols is not fitted.model.rows
         try:
             agreed_settings(params, fitted.settings.to_state(), fitted.n_features, two_domains)
@@ -55,7 +70,11 @@ class Saved(Ranker):
         """The `ConditionalRanker` of a manifest and its arrays, as `to_state` gives them."""
         from condrank.rankers.conditional import ConditionalRanker
 
-        ranker = ConditionalRanker(**manifest["params"])
+        given = dict(manifest["params"])
+        for name in ("kernel", "object_kernel"):
+            if isinstance(given.get(name), str) and given[name] not in NAMES:
+                given[name] = parse_kernel(given[name])
+        ranker = ConditionalRanker(**given)
         with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
             ranker._keep(FittedRanker.from_state(manifest, held, ranker.get_params(deep=False)))
         return ranker

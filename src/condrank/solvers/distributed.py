@@ -56,11 +56,11 @@ class DistributedSystem(PrimalSystem):
         backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_LEAST_MULTIPLICATIONS else "auto"
         maps, options = shared((rows.features, cols.features)), (loss, prior_weight, centre, backend)
         blocks = [list(zip(bounds_of(X), blocks_of(X), strict=True)) for X in (rows.nodes.rows, cols.nodes.rows)]
-        tasks, threads = [], worker_threads()
+        tasks, threads, constants = [], worker_threads(), (rows.kernel.constant, cols.kernel.constant)
         for number, (partition, run) in enumerate(zip(edges.partitions, edges.runs, strict=True)):
             picked = [_picked(partition, "rows", blocks[0], run), _picked(partition, "cols", blocks[1], (0, m))]
             with preferably_at(threads[number % len(threads)]):  # the same turns as the edges, if no worker is new
-                tasks.append(delayed(system_of)(partition, *picked, maps, rows.kernel.constant, options))
+                tasks.append(delayed(system_of)(partition, *picked, maps, constants, options))
         self.partitions = persist(tasks)
         self.places = [threads[number % len(threads)] for number in range(len(tasks))]
         self.rhs = self._rotated(total([delayed(right_hand_side)(one) for one in self.partitions]))
@@ -132,7 +132,7 @@ def system_of(
     rows: Sequence[np.ndarray],
     cols: Sequence[np.ndarray],
     maps: tuple[FeatureMap, FeatureMap],
-    constant: bool,
+    constants: tuple[float, float],
     options: tuple[Loss, float, float, str],
 ) -> PrimalSystem:
     """The part of the system that one partition computes, over features before their rotation.
@@ -145,14 +145,14 @@ def system_of(
         Node data of its rows and columns, in pieces.
     maps : (FeatureMap, FeatureMap)
         Feature maps of rows and columns.
-    constant : bool
-        Whether to append a constant feature.
+    constants : (float, float)
+        Weights of the constants of both kernels.
     options : (Loss, float, float, str)
         Loss, weight of the prior, centre of the labels, and backend of the products.
     """
     loss, prior_weight, centre, backend = options
-    left: Any = GivenRows(block_features(np.concatenate(rows), maps[0], constant))
-    right: Any = GivenRows(block_features(np.concatenate(cols), maps[1], constant))
+    left: Any = GivenRows(block_features(np.concatenate(rows), maps[0], constants[0]))
+    right: Any = GivenRows(block_features(np.concatenate(cols), maps[1], constants[1]))
     with one_thread():
         system = PrimalSystem(ORDINARY, loss, left, right, partition.edges, prior_weight, centre)
     system.products.backend = backend

@@ -9,24 +9,27 @@ from condrank.base.measured import (
 )
 from condrank.base.memory import readable
 from condrank.distributed.cost import partition_bytes
+from condrank.kernels import Kernel
 from condrank.nodes import Nodes
+from condrank.nodes.feature_maps import count_features, has_features
 from condrank.problem.problem import Problem
 from condrank.solvers.system import Cost, Peak
 
 
 def distributed_coordinates(problem: Problem) -> tuple[tuple[int, int], str]:
     """Numbers of features of conditioning nodes and objects, and a description of the features."""
-    kernel, approximation = problem.settings.kernel, problem.settings.approximation
+    approximation = problem.settings.approximation
     described = "explicit features"
 
-    def width(nodes: Nodes) -> int:
+    def width(kernel: Kernel, nodes: Nodes) -> int:
         nonlocal described
         m = None if approximation is None else approximation.size(kernel, nodes)
         if approximation is not None and m is not None:
             described = approximation.described(kernel, m)
-        return (nodes.base.shape[1] if m is None else m) + kernel.constant
+        return (count_features(kernel, nodes) if m is None else m) + bool(kernel.constant)
 
-    return (width(problem.queries), width(problem.objects)), described
+    first, second = problem.settings.kernels
+    return (width(first, problem.queries), width(second, problem.objects)), described
 
 
 def distributed_cost(problem: Problem) -> Cost:
@@ -78,11 +81,12 @@ def check_distributed(problem: Problem) -> None:
     """Refuse settings that need arrays over all pairs, or values at the edges between iterations."""
     settings = problem.settings
     approximation = settings.approximation
-    if settings.kernel.is_precomputed or (approximation is None and settings.kernel.name not in ("linear", "cosine")):
-        raise ValueError(
-            f"kernel={settings.kernel.label!r} has no explicit features, and a distributed graph has no n×n arrays: "
-            "use 'linear' or 'cosine', or n_components for an approximation"
-        )
+    for kernel in settings.kernels:
+        if kernel.matrices or (approximation is None and not has_features(kernel)):
+            raise ValueError(
+                f"kernel={kernel.label!r} has no explicit features, and a distributed graph has no n×n arrays: "
+                "use 'linear' or 'cosine', or n_components for an approximation"
+            )
     if approximation is not None and isinstance(approximation.n_components, str):
         raise ValueError("n_components must be a number for a distributed graph, got 'auto'")
     if not settings.loss.is_quadratic:

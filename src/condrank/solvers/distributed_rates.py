@@ -15,7 +15,8 @@ from condrank.distributed.cluster import compute, total, worker_threads
 from condrank.distributed.cost import Rates
 from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.rows import DaskArray, DistributedFeatures
-from condrank.nodes import NodeKernel, Nodes
+from condrank.kernels import Linear
+from condrank.nodes import Nodes
 from condrank.objective.losses import RANKING
 from condrank.objective.relations import ORDINARY
 from condrank.solvers.distributed import DistributedSystem
@@ -45,7 +46,7 @@ def measure_rates(n_nodes: int = 50_000, n_features: int = 32, n_edges: int = 2_
     """
     threads, p = len(worker_threads()), n_features
     X, columns = random_graph(n_nodes, n_features, n_edges)
-    nodes, kernel = Nodes(X), NodeKernel("linear")
+    nodes, kernel = Nodes(X), Linear()
     sums, rows = _least(lambda: DistributedFeatures(kernel, nodes))
     whole, edges = _least(lambda: _partitioned(nodes, columns))
     gather, system = _least(lambda: DistributedSystem(ORDINARY, RANKING, rows, rows, edges))

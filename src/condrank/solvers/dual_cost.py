@@ -25,9 +25,8 @@ def refuses_edges(problem: Problem) -> str | None:
         return "a distributed graph has no n×n arrays; use solver='auto'"
     if settings.compared:
         return "compared features are solved on W; use solver='auto'"
-    if settings.clip:
-        what = "the dual solver avoids" if settings.pairwise_kernel is None else "pairwise_kernel is solved without"
-        return f"clip=True needs an eigendecomposition, which {what}; use solver='primal'"
+    if settings.clip and settings.pairwise_kernel is None and settings.solver != "dual":
+        return "clip=True needs an eigendecomposition, which the dual solver avoids; use solver='primal'"
     if settings.pairwise_kernel is None and settings.solver != "dual" and not problem.sizes.exact:
         return "the kernel has explicit features; use solver='primal'"
     return None
@@ -50,7 +49,7 @@ def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
     k = n_eigenvectors(max(s.shape))
     costs = rank_costs(s.shape, s.n_pairs, k, guess.ranks, scale * guess.dual, step, builds=max(1, steps))
     rank = cheapest_rank(guess.ranks, costs)
-    return 2 * (float(costs[guess.ranks.index(rank)]) + steps * step)
+    return 2 * (float(costs[guess.ranks.index(rank)]) + steps * step) + (s.flops if problem.settings.clip else 0.0)
 
 
 def dual_peak(problem: Problem, newton: bool = False, builds: int = 1, least_tol: float = 1e-10) -> Peak:
@@ -63,7 +62,8 @@ def dual_peak(problem: Problem, newton: bool = False, builds: int = 1, least_tol
     share = observed_both_ways(problem) if folded else 0.0
     single = s.in_single_precision(settings.alpha) and not steps > ROUND_MOST_ITERATIONS
     task = DualTask(s.shape, s.n_pairs, s.itemsize, s.two_domains, share, settings, rank, single)
-    return Peak(max(task.kernels + listing, listed + task.peak(newton)), rank)
+    clipping = max(side.peak for side in (s.rows, s.cols)) + task.kernels if settings.clip else 0
+    return Peak(max(task.kernels + listing, listed + task.peak(newton), clipping), rank)
 
 
 def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:

@@ -57,7 +57,8 @@ class DualFit:
         self.system = DualSystem(self.kernel, loss)
         self.labels = edges.values - edges.values.dtype.type(centre)
         if prior_weight:
-            self.labels = self.labels - prior_weight * rows.K[edges.sources, edges.indices]
+            K = rows.K if rows.kept is None else rows.similarity(None, None)
+            self.labels = self.labels - prior_weight * K[edges.sources, edges.indices]
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """Edge coefficients a for one λ > 0; ``rhs`` replaces the labels of the edges."""

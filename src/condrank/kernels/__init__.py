@@ -1,0 +1,46 @@
+"""Kernels between nodes, and expressions of them: sums, weights, products, powers, several views.
+
+>>> from condrank.kernels import RBF, Constant, Identity, Precomputed, Unit
+>>> Unit(Precomputed(view="sequence")) ** 4 + 0.5 * RBF(gamma="median", view="assay") + 0.1 * Constant()
+Unit(Precomputed(view='sequence')) ** 4 + 0.5 * RBF(gamma='median', view='assay') + 0.1 * Constant()
+"""
+
+from condrank.kernels.composed import Power, Product, Sum, Unit, Weighted
+from condrank.kernels.expression import Kernel
+from condrank.kernels.leaves import (
+    RBF,
+    Chi2,
+    Constant,
+    Cosine,
+    Custom,
+    Identity,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+from condrank.kernels.parsing import parse_kernel
+from condrank.kernels.shorthand import read_kernel
+
+__all__ = [
+    "RBF",
+    "Chi2",
+    "Constant",
+    "Cosine",
+    "Custom",
+    "Identity",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "Product",
+    "Sigmoid",
+    "Sum",
+    "Unit",
+    "Weighted",
+    "parse_kernel",
+    "read_kernel",
+]

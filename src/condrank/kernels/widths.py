@@ -1,0 +1,28 @@
+"""Kernel widths from the data: the median distance between training nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances, manhattan_distances
+
+#: The distance in the exponent of each kernel that has a width.
+MEDIANS = {
+    "rbf": lambda X: euclidean_distances(X, squared=True),
+    "laplacian": manhattan_distances,
+    "chi2": lambda X: -additive_chi2_kernel(X),
+}
+#: At most this many rows should be compared.
+SAMPLED_ROWS = 1000
+
+
+def median_width(name: str, X: Any) -> float:
+    """Median of the non-zero distances in the exponent of a kernel; 1 if all rows are equal. O(n²d)."""
+    if sparse.issparse(X) and name == "chi2":
+        X = X.toarray()
+    distance = MEDIANS[name](X)
+    distance = distance[np.triu_indices(len(distance), 1)]
+    distance = distance[distance > 0]
+    return float(np.median(distance)) if len(distance) else 1.0
