@@ -161,7 +161,8 @@ class Kernel:
 
         def values(leaf: Any) -> np.ndarray:
             if not leaf.is_constant:
-                return leaf(rows(leaf, X), None if X_other is None else rows(leaf, X_other))
+                given = rows(leaf, X)
+                return leaf.on_rows(given, None if X_other is None else rows(leaf, X_other))
             first, second = (next(iter(one.values())) if isinstance(one, Mapping) else one for one in (X, X_other))
             return np.ones((first.shape[0], (first if second is None else second).shape[0]), dtype=first.dtype)
 

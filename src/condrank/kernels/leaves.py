@@ -53,7 +53,7 @@ class _OnFeatures(Kernel):
         """The kernel with a width for the features X of the training nodes, if it is not a number yet."""
         return self
 
-    def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
+    def on_rows(self, X: Any, X_other: Any = None) -> np.ndarray:
         """Kernel values between the rows of X and of X_other (by default X), as a new array of X's dtype."""
         given = {name: getattr(self, name) for name in self.passed}
         given = {name: value for name, value in given.items() if value is not None}  # chi2 rejects None
@@ -345,7 +345,7 @@ class Custom(Kernel):
         """The kernel itself."""
         return self
 
-    def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
+    def on_rows(self, X: Any, X_other: Any = None) -> np.ndarray:
         """Kernel values between the rows of X and of X_other (by default X), as a new array of X's dtype."""
         params = self.params or {}
         if self.on == "rows":
@@ -362,7 +362,7 @@ class Custom(Kernel):
 
     def diagonal(self, X: Any) -> np.ndarray:
         """k(v, v) of the rows of X, one call for each row."""
-        return np.array([float(self(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(X.shape[0])])
+        return np.array([float(self.on_rows(X[i : i + 1], X[i : i + 1])[0, 0]) for i in range(X.shape[0])])
 
 
 #: Feature kernels by the value of the parameter ``kernel``.

@@ -20,9 +20,12 @@ SAMPLED_ROWS = 1000
 
 def median_width(name: str, X: Any) -> float:
     """Median of the non-zero distances in the exponent of a kernel; 1 if all rows are equal. O(n²d)."""
-    if sparse.issparse(X) and name == "chi2":
-        X = X.toarray()
+    if sparse.issparse(X):
+        X = X.toarray() if name == "chi2" else X
+    elif name != "chi2":
+        X = X - X.mean(axis=0)  # keeps rounding small beside the distances
     distance = MEDIANS[name](X)
     distance = distance[np.triu_indices(len(distance), 1)]
-    distance = distance[distance > 0]
+    # Distances of equal rows are computed as rounding noise.
+    distance = distance[distance > 64 * float(np.finfo(X.dtype).eps) * distance.max(initial=0.0)]
     return float(np.median(distance)) if len(distance) else 1.0

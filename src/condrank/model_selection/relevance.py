@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.metrics.pairwise import euclidean_distances, manhattan_distances
+from sklearn.metrics.pairwise import manhattan_distances
 
-from condrank.base.dense import dense
 from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
 from condrank.objective.losses import REGRESSION
@@ -66,13 +65,6 @@ def changed(ranker: Any, **params: Any) -> Any:
     """A clone of a ranker with some parameters changed."""
     fresh: Any = clone(ranker)
     return fresh.set_params(**params)
-
-
-def median_distance(kernel: str, rows: Any) -> float:
-    """Median of the non-zero distances in the exponent of a kernel; 1 if all rows are equal."""
-    rows = dense(rows)
-    distance = euclidean_distances(rows, squared=True) if kernel == "rbf" else manhattan_distances(rows)
-    return float(np.median(distance[distance > 0])) if (distance > 0).any() else 1.0
 
 
 def held_out_slope(ranker: Any, train: RelationGraph, test: RelationGraph) -> tuple[float, np.ndarray]:

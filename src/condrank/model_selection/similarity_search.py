@@ -12,6 +12,7 @@ from condrank.base.checks import check_choice, check_count, check_number
 from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
 from condrank.kernels import read_kernel
+from condrank.kernels.widths import median_width
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.judging import (
     PREPROCESSING,
@@ -26,7 +27,7 @@ from condrank.model_selection.judging import (
     ways_for,
 )
 from condrank.model_selection.relevance import KERNELS as DISTANCE_KERNELS
-from condrank.model_selection.relevance import changed, learn_weights, median_distance
+from condrank.model_selection.relevance import changed, learn_weights
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
 from condrank.rankers.checks import as_graph
@@ -183,7 +184,7 @@ class SimilaritySearch(PreparedRanker):
             yield candidate.with_params(kernel=kernel, gamma=candidate.ranker.gamma if own else None)
             return
         rows = prepare(candidate.preprocessing, graph)[1].nodes.rows
-        median = median_distance(kernel, rows[self._random.permutation(len(graph))[:SAMPLE]])
+        median = median_width(kernel, rows[self._random.permutation(len(graph))[:SAMPLE]])
         for width in WIDTHS:
             yield candidate.with_params(kernel=kernel, gamma=width / median)
 

@@ -50,9 +50,13 @@ class NodeSimilarity:
         """The kernel between nodes and others; None means the training nodes."""
         return self._values(self.nodes if nodes is None else nodes, self.nodes if others is None else others)
 
-    def diagonal(self) -> np.ndarray:
-        """k(v, v) of the training nodes (n,), in double precision. O(nd)."""
-        return combine_diagonal(self.kernel, lambda leaf, _: self._diagonal_of(leaf, self.nodes), 0)
+    def diagonal(self, known: bool = True) -> np.ndarray:
+        """k(v, v) of the training nodes (n,), in double precision; as if they were not ``known``, without identity."""
+
+        def of_leaf(leaf: Any, _: int) -> np.ndarray:
+            return np.zeros(self.n_nodes) if leaf.is_identity and not known else self._diagonal_of(leaf, self.nodes)
+
+        return combine_diagonal(self.kernel, of_leaf, 0)
 
     def _values(self, nodes: Nodes, others: Nodes) -> np.ndarray:
         sides = nodes, others
@@ -78,7 +82,7 @@ class NodeSimilarity:
         K = _evaluate(leaf, first, second)
         if isinstance(leaf, Custom) and leaf.on == "rows" and first is second:
             # scikit-learn mirrors one triangle, so only the other order of arguments shows an asymmetric kernel.
-            K[:, :1] = leaf(first.rows, first.block(slice(1)).rows)
+            K[:, :1] = leaf.on_rows(first.rows, first.block(slice(1)).rows)
         return K
 
     def _diagonal_of(self, leaf: Any, nodes: Nodes) -> np.ndarray:
@@ -138,7 +142,7 @@ def _evaluate(kernel: Any, nodes: Nodes, others: Nodes) -> np.ndarray:
     """A kernel on features. Features of a scattered subset are copied one block at a time, never all at once."""
     blocks = [_copied_blocks(given) for given in (nodes, others)]
     if len(blocks[0]) == len(blocks[1]) == 1:
-        return kernel(nodes.rows, None if nodes is others else others.rows)
+        return kernel.on_rows(nodes.rows, None if nodes is others else others.rows)
     K = np.empty((len(nodes), len(others)), dtype=nodes.dtype)
     for rows in blocks[0]:
         X = nodes.block(rows).rows
@@ -146,7 +150,7 @@ def _evaluate(kernel: Any, nodes: Nodes, others: Nodes) -> np.ndarray:
             if nodes is others and cols.start > rows.start:
                 break
             same = nodes is others and rows == cols
-            K[rows, cols] = kernel(X, None if same else others.block(cols).rows)
+            K[rows, cols] = kernel.on_rows(X, None if same else others.block(cols).rows)
             if nodes is others and not same:
                 K[cols, rows] = K[rows, cols].T
     return K

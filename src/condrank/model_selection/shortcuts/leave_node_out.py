@@ -9,6 +9,7 @@ from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
+from condrank.nodes import ExactKernel
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
 
@@ -42,6 +43,9 @@ class LeaveNodeOut(LeftOut):
             raise ValueError("leave-node-out needs a single domain, where a node is conditioning node and object")
         self.relation, self.ranking = system.relation, system.loss.centres_rows
         Y, self.prior = corrections(system, observed, prior_weight)
+        if self.prior is not None and isinstance(system.rows, ExactKernel) and system.rows.kernel.has_identity:
+            # A node that was left out has no identity any more.
+            np.fill_diagonal(self.prior, prior_weight * system.rows.diagonal(known=False))
         self.basis = Basis(system.rows)
         self.labels, self.noise = SquareLabels(self.basis, Y), Noise(Y, square=True)
         self.n_iter = self.n_direct = 0
