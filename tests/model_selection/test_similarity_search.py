@@ -9,7 +9,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
-from condrank.model_selection import SettingSplit, cross_validate, relevance, similarity_search
+from condrank.kernels.widths import median_width
+from condrank.model_selection import SettingSplit, cross_validate, similarity_search
 from condrank.model_selection.judging import Candidate, Judge, prepare
 from condrank.model_selection.similarity_search import SimilaritySearch
 from reference_search import SMALL, faster_wins, ranker
@@ -202,9 +203,9 @@ def test_widths_come_from_a_random_sample_and_quantiles_are_the_same_again(monke
         search._random = np.random.RandomState(0)
         gammas.append([one.ranker.gamma for one in search._of_kernel(Candidate("raw", ranker()), "rbf", graph)])
     assert gammas[0] == gammas[1]
-    median = relevance.median_distance("rbf", graph.nodes.rows)
+    median = median_width("rbf", graph.nodes.rows)
     assert 1 / gammas[0][similarity_search.WIDTHS.index(1.0)] == pytest.approx(median, rel=0.2)
-    assert relevance.median_distance("rbf", graph.nodes.rows[:40]) < 0.8 * median
+    assert median_width("rbf", graph.nodes.rows[:40]) < 0.8 * median
     assert prepare("quantile", graph)[0].transformer_.random_state is not None
 
 
