@@ -133,7 +133,8 @@ def _difference(name: str, one: Any, other: Any) -> tuple[str, Any, Any]:
         return {"params": "kernel_params"}.get(changed, changed), before[changed], now[changed]
     if not is_dataclass(one) and not is_dataclass(other):
         return name, one, other
-    compared = [field.name for field in fields(other if one is None else one) if field.compare]
+    filled: Any = other if one is None else one
+    compared = [field.name for field in fields(filled) if field.compare]
     for field in compared:
         values = getattr(one, field, None), getattr(other, field, None)
         if values[0] != values[1]:

@@ -5,6 +5,9 @@
 Unit(Precomputed(view='sequence')) ** 4 + 0.5 * RBF(gamma='median', view='assay') + 0.1 * Constant()
 """
 
+from importlib import import_module
+from typing import Any
+
 from condrank.kernels.composed import Power, Product, Sum, Unit, Weighted
 from condrank.kernels.expression import Kernel
 from condrank.kernels.leaves import (
@@ -44,3 +47,10 @@ __all__ = [
     "parse_kernel",
     "read_kernel",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # It needs solvers, which are above this room; users look for it here.
+    if name == "learn_kernel_weights":
+        return getattr(import_module("condrank.model_selection"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """Choosing and judging rankers: splits for the four settings, cross-validation, tests of significance."""
 
+from condrank.model_selection.kernel_weights import KernelWeights, learn_kernel_weights
 from condrank.model_selection.left_out import left_out_scores
 from condrank.model_selection.results import CrossValidation, SettingsComparison
 from condrank.model_selection.significance import Comparison, compare, compare_rankers
@@ -10,6 +11,7 @@ from condrank.model_selection.validate import cross_validate, cross_validate_set
 __all__ = [
     "Comparison",
     "CrossValidation",
+    "KernelWeights",
     "SettingShuffleSplit",
     "SettingSplit",
     "SettingsComparison",
@@ -18,5 +20,6 @@ __all__ = [
     "compare_rankers",
     "cross_validate",
     "cross_validate_settings",
+    "learn_kernel_weights",
     "left_out_scores",
 ]
