@@ -26,6 +26,7 @@ CHOICES = {
     "alpha_objects": "μ",
     "n_neighbors": "k",
     "power": "p",
+    "described": "",
     "objective": "",
     "n_trees": "trees",
     "n_leaves": "leaves",

@@ -125,7 +125,7 @@ class _Neighbourhoods:
         ]
         B = sparse.csr_array(sparse.vstack(parts, format="csr"))
         # Nodes that were encoded or transformed again are recognised only by their ids.
-        place = recognise(objects, self.cols.nodes, objects.base is self.cols.nodes.base)
+        place = recognise(objects, self.cols.nodes)
         known = np.flatnonzero(place >= 0)
         itself = sparse.csr_array((np.ones(len(known)), (known, place[known])), shape=B.shape)
         return sparse.csr_array(sparse.diags_array((place < 0).astype(np.float64)) @ B + itself)

@@ -124,7 +124,7 @@ class NodeSimilarity:
         """Positions of nodes among the training nodes, by their place in the graph or by id; -1 for new nodes."""
         if nodes is self.nodes:
             return np.arange(self.n_nodes)
-        return recognise(nodes, self.nodes, self._same(nodes), self._names)
+        return recognise(nodes, self.nodes, self._same, self._names)
 
     @cached_property
     def _names(self) -> Ids | None:
@@ -133,9 +133,12 @@ class NodeSimilarity:
     def is_training(self, nodes: Nodes) -> bool:
         """Whether these are the training nodes themselves, in their order."""
         # A precomputed base that is given as an array means values against the training nodes, which are the same.
-        return nodes is self.nodes or (
-            np.array_equal(nodes.positions, self.nodes.positions) and same_values(nodes.base, self.nodes.base)
-        )
+        if nodes is self.nodes:
+            return True
+        if not np.array_equal(nodes.positions, self.nodes.positions) or not same_values(nodes.base, self.nodes.base):
+            return False
+        one, other = nodes.ids, self.nodes.ids
+        return one is None or other is None or np.array_equal(one, other)
 
 
 def _evaluate(kernel: Any, nodes: Nodes, others: Nodes) -> np.ndarray:

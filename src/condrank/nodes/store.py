@@ -191,16 +191,19 @@ class SameBase:
         return self._last[1]
 
 
-def recognise(nodes: Nodes, training: Nodes, same: bool, names: Ids | None = None) -> np.ndarray:
+def recognise(nodes: Nodes, training: Nodes, same: SameBase | None = None, names: Ids | None = None) -> np.ndarray:
     """Positions of nodes among the training nodes; -1 for new nodes.
 
-    Nodes of the training graph (``same`` base) are recognised by their place in it, others by id if both have ids.
+    Nodes of the training graph are recognised by their place in it, others by id if both have ids. Without ids, nodes
+    of a base with the ``same`` values count as those of the training graph.
     """
-    if same:
+    if nodes.base is training.base:
         return nodes.places_in(training)
-    if nodes.ids is None or training.ids is None:
-        return np.full(len(nodes), -1)
-    return (names or Ids(training.ids)).places(nodes.ids)
+    if nodes.ids is not None and training.ids is not None:
+        return (names or Ids(training.ids)).places(nodes.ids)
+    if same is not None and same(nodes):
+        return nodes.places_in(training)
+    return np.full(len(nodes), -1)
 
 
 def _as_slice(index: np.ndarray) -> np.ndarray | slice:
