@@ -70,7 +70,7 @@ def ranker_of_classes(**params: Any) -> ConditionalRanker:
 def index_of_classes(kind: str, **options: Any) -> ObjectIndex:
     """An index of the sixty nodes; the test is skipped where an approximate one cannot be made."""
     if kind == "approximate":
-        pytest.importorskip("usearch")
+        pytest.importorskip("faiss")
     return ranker_of_classes().index(kind=kind, **options)
 
 

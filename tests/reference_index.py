@@ -81,5 +81,5 @@ def naive_top(scores, k, allowed):
 
 def make(ranker, objects, kind, **options):
     if kind == "approximate":
-        pytest.importorskip("usearch")
+        pytest.importorskip("faiss")
     return ranker.index(objects, kind=kind, **options)

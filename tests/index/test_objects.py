@@ -274,8 +274,9 @@ def test_bad_positions_and_bad_indexes_are_refused():
         ranker.index(OBJECTS, kind="fast")
     with pytest.raises(ValueError, match="unique"):
         ranker.index(OBJECTS, ids=np.zeros(57))
-    with pytest.raises(ValueError, match="connectivity"):
-        ranker.index(OBJECTS, kind="approximate", connectivity=0)
+    for bad in (0, -0.5, 1.01, np.nan, "all", None, True):
+        with pytest.raises(ValueError, match="recall must"):
+            ranker.index(OBJECTS, kind="approximate", recall=bad)
     with pytest.raises(ValueError, match="fitted"):
         ConditionalRanker().index(OBJECTS)
 
@@ -285,7 +286,7 @@ def test_threads_get_right_answers_while_objects_come_and_go(kind):
     ranker = linear()
     objects = np.random.default_rng(4).normal(size=(3000, D))
     # What comes and goes is better than all others for nobody: the answers stay the same.
-    index = make(ranker, objects, kind, ids=np.arange(3000), **({"expansion": 256} if kind == "approximate" else {}))
+    index = make(ranker, objects, kind, ids=np.arange(3000), **({"recall": 1.0} if kind == "approximate" else {}))
     asked = [np.random.default_rng(seed).normal(size=(4, D)) for seed in range(2)]
     expected = [index.top(one, 5) for one in asked]
     wrong, stop = [], threading.Event()

@@ -24,7 +24,7 @@ def test_removed_and_unknown_ids_may_be_excluded_and_unknown_positions_may_not()
 @pytest.mark.parametrize("kind", [*KINDS, "by model"])
 @pytest.mark.parametrize("seed", range(2))
 def test_excluded_objects_and_candidates_give_the_naive_answers(kind, seed, small_blocks, monkeypatch):
-    monkeypatch.setattr("condrank.index.approximate.SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED", 1)
+    monkeypatch.setattr("condrank.index.approximate.LIST_LEAST_OBJECTS_PER_FETCHED", 1)
     rng = np.random.default_rng(seed)
     ranker = fitted("compared") if kind == "by model" else linear()
     index = make(ranker, OBJECTS, "exact" if kind == "by model" else kind)

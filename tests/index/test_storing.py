@@ -2,6 +2,7 @@
 
 import json
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from builders import SMALL_KERNEL, index_of_classes
 from condrank import ConditionalRanker, ConditionalRankerCV, ObjectIndex, TableRanker
 from condrank.persistence import read_file, write_file
 from reference_index import BY_MODEL, NAMES, OBJECTS, QUERIES, D, X, Y, assert_same, fitted, linear
+
+OLD_GRAPH = Path(__file__).parents[1] / "fixtures" / "models" / "graphs" / "index-approximate.safetensors"
 
 
 def test_an_index_is_not_loaded_as_a_ranker(tmp_path):
@@ -62,22 +65,22 @@ def test_training_features_are_saved_once(tmp_path):
 
 @pytest.mark.parametrize("mmap", [False, True])
 def test_a_loaded_approximate_index_answers_as_before(mmap, tmp_path):
-    pytest.importorskip("usearch")
+    pytest.importorskip("faiss")
     objects = np.random.default_rng(3).normal(size=(2000, D))
     index = linear().index(objects, kind="approximate")
     index.remove([5, 6])
     index.add(QUERIES)
-    index.save(tmp_path / "graph")
-    loaded = ObjectIndex.load(tmp_path / "graph", mmap=mmap)
+    index.save(tmp_path / "lists")
+    loaded = ObjectIndex.load(tmp_path / "lists", mmap=mmap)
     assert loaded.kind == "approximate"
     assert_same(loaded.top(QUERIES), index.top(QUERIES))
     loaded.add(objects[:3])
     assert len(loaded) == len(index) + 3
-    damaged = bytearray((tmp_path / "graph").read_bytes())
-    damaged[-100] ^= 1  # within the graph, the last array
-    (tmp_path / "graph").write_bytes(damaged)
-    with pytest.raises(ValueError, match="checksum"):
-        ObjectIndex.load(tmp_path / "graph", mmap=mmap)
+
+
+def test_an_index_with_a_search_graph_is_to_be_made_again():
+    with pytest.raises(ValueError, match=r"search graph.*make the index again"):
+        ObjectIndex.load(OLD_GRAPH)
 
 
 def test_damaged_and_other_files_are_refused(tmp_path):
@@ -116,7 +119,8 @@ def test_contents_that_contradict_each_other_are_refused(tmp_path):
         with pytest.raises(ValueError, match=message):
             ObjectIndex.load(file)
 
-    refused("version 2 of an index", {"version": 2})
+    refused("version 3 of an index", {"version": 3})
+    refused("not that of version 2", {"version": 2})
     refused("do not agree", {"n": 3})
     refused("must be whole of shape", {"n_gone": 1})
     refused("vectors are missing|objects", {"stored": [False]})

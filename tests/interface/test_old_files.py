@@ -47,7 +47,7 @@ def file_of(name):
 
 def load(name, path=None, mmap=False):
     if "approximate" in name:
-        pytest.importorskip("usearch")
+        pytest.importorskip("faiss")
     return getattr(condrank, MODELS[name]["class"]).load(file_of(name) if path is None else path, mmap=mmap)
 
 
@@ -110,9 +110,6 @@ def test_a_model_file_of_0_1_0_is_saved_again_and_ranks_as_it_did(name, mmap, tm
 def test_a_model_of_0_1_0_is_written_as_0_1_0_reads_it(name, tmp_path):
     load(name).save(tmp_path / "again")
     (before, arrays), (manifest, again) = contents(file_of(name)), contents(tmp_path / "again")
-    for values in (arrays, again):
-        if "index.graph" in values:
-            values["index.graph"] = values["index.graph"][0]  # bytes of usearch, which may change with its version
     assert again == arrays
     assert {part: manifest.get(part) for part in before if part != "condrank"} == {
         part: value for part, value in before.items() if part != "condrank"

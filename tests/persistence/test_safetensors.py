@@ -58,7 +58,7 @@ def test_the_package_reads_a_saved_index(tmp_path):
 
 
 def test_the_package_reads_an_approximate_index(tmp_path):
-    pytest.importorskip("usearch")
+    pytest.importorskip("faiss")
     index = ConditionalRanker(kernel="rbf").fit(X, Y).index(kind="approximate")
     index.save(tmp_path / "approximate.safetensors")
     assert_read_alike(tmp_path / "approximate.safetensors")

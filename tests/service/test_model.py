@@ -77,7 +77,7 @@ def test_other_models_are_served_as_they_rank(tmp_path, kind):
         }
         ranker = TableRanker(ConditionalRanker(**options.get(kind, {}))).fit(RelationGraph(given, Y, ids=names))
     if kind == "approximate":
-        pytest.importorskip("usearch")
+        pytest.importorskip("faiss")
     ranker.save(tmp_path)
     model = ServedModel.load(tmp_path, "approximate" if kind == "approximate" else "exact")
     for query in ("n3", "n11"):

@@ -167,8 +167,14 @@ SELECTION_THREADS_LEAST_SCORES = 1 << 19
 SELECTION_PARTS = 4
 # Numbers of the found vectors that are gathered at a time: 4 MiB in double precision (suite top).
 FOUND_VECTORS_ENTRIES = 1 << 19
-# Objects added to the search graph before a search may have its turn (suite serving).
-SEARCH_GRAPH_ADDED_OBJECTS = 512
+# Objects added to the inverted lists before a search may have its turn (suite serving).
+LIST_ADDED_OBJECTS = 1 << 13
+# Products with centroids that a thread makes at a time: 4 MiB (suite top).
+LIST_ASSIGNED_OBJECTS = 1 << 20
+# Least conditioning nodes of a part for a thread, for the search of lists (suite top).
+LIST_SEARCH_LEAST_QUERIES = 8
+# Conditioning nodes whose found objects a model scores together (suite top).
+FOUND_TOGETHER_QUERIES = 16
 
 # Approximations: these change results, within the accuracy that an approximation has
 
@@ -177,10 +183,22 @@ LANDMARK_SAMPLE_NODES_PER_LANDMARK = 10
 LANDMARK_SAMPLE_LEAST_NODES = 5_000
 # Pivots that are proposed at a time (suite approximate).
 PROPOSED_PIVOTS = 128
-# Objects from which the coordinates of the search graph are balanced, and the share of the first axis's extent below
-# which an axis is dropped (suite top).
+# Objects from which search coordinates are balanced, and the share of the first axis's extent below which an axis is
+# dropped (suite top).
 BALANCE_SAMPLE_OBJECTS = 10_000
 BALANCE_LEAST_AXIS_SHARE = 1e-3
-# The graph is searched only if the objects are at least this many times those to fetch; otherwise the search is exact
+# Objects, and conditioning nodes, whose scores make search coordinates if no vectors do (suite top).
+SCORE_SAMPLE = 512
+# Lists of n objects, in √n; objects for each list from which its centroid is computed, and iterations of k-means
 # (suite top).
-SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED = 10
+LISTS_PER_ROOT = 2
+CENTROID_SAMPLE_PER_LIST = 40
+CENTROID_ITERATIONS = 8
+# Conditioning nodes whose exact answers of this length tell how many lists to scan, and how many objects may be fetched
+# for each object of an answer (suite top).
+RECALL_SAMPLE_QUERIES = 200
+RECALL_TOP = 10
+RECALL_FETCHED = (2, 4, 8, 16, 32)
+# Lists are searched only if the objects are at least this many times those to fetch; otherwise the search is exact
+# (suite top).
+LIST_LEAST_OBJECTS_PER_FETCHED = 10

@@ -1,6 +1,5 @@
 """Top-k search: objects are stored once and then ranked for many conditioning nodes, exactly or approximately."""
 
-from condrank.index.approximate import GraphSettings
 from condrank.index.objects import ObjectIndex
 
-__all__ = ["GraphSettings", "ObjectIndex"]
+__all__ = ["ObjectIndex"]

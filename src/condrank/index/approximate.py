@@ -1,214 +1,249 @@
-"""A search graph of objects (HNSW, by usearch) that finds most of the best ones without scoring all.
-
-Inner products are no metric, and scores may depend on other directions than those in which the vectors of objects
-differ most. Two changes leave every ranking as it is: x → x - μ shifts all scores of a conditioning node by the same
-amount, and x → Tx, q → T⁻ᵀq changes no score. μ is the mean of the objects. T balances objects and conditioning nodes:
-in the coordinates of the graph both vary along the same axes by the same amount, most along the first axes. Axes that
-no score depends on are dropped.
-"""
+"""Approximate search: inverted lists of objects find most of the best ones, and these are scored exactly."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from condrank.base.blocks import row_blocks
-from condrank.base.checks import check_count
+from condrank.base.checks import check_count, check_number
 from condrank.base.measured import (
-    BALANCE_LEAST_AXIS_SHARE,
     BALANCE_SAMPLE_OBJECTS,
+    CENTROID_SAMPLE_PER_LIST,
+    FOUND_TOGETHER_QUERIES,
     FOUND_VECTORS_ENTRIES,
-    SEARCH_GRAPH_ADDED_OBJECTS,
-    SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED,
+    LIST_ADDED_OBJECTS,
+    LIST_LEAST_OBJECTS_PER_FETCHED,
+    LISTS_PER_ROOT,
+    RECALL_FETCHED,
+    RECALL_SAMPLE_QUERIES,
+    RECALL_TOP,
+    SCORE_SAMPLE,
+)
+from condrank.index.coordinates import (
+    Coordinates,
+    ScoreCoordinates,
+    Scored,
+    Scores,
+    VectorCoordinates,
+    balance,
+    gathered,
+    small_floats,
 )
 from condrank.index.exact import finished, search
+from condrank.index.lists import InvertedLists, faiss
 from condrank.index.restrictions import Restriction
-from condrank.index.vectors import InnerProducts
+from condrank.index.vectors import InnerProducts, VectorScores
+from condrank.nodes import Nodes
 from condrank.persistence.arrays import Arrays, Held
 
 
-@dataclass(frozen=True)
-class GraphSettings:
-    """How a graph is built and searched. More of each finds more objects and costs time (connections also memory).
-
-    Attributes
-    ----------
-    connectivity : int
-        Connections of an object.
-    expansion : int
-        Objects considered at a time while building and searching.
-    """
-
-    connectivity: int = 16
-    expansion: int = 128
-
-    def checked(self) -> GraphSettings:
-        """These settings after checks; a ValueError names the first that is wrong."""
-        return GraphSettings(
-            check_count("connectivity", self.connectivity, at_least=2), check_count("expansion", self.expansion)
-        )
-
-
-class Graph:
-    """A search graph of objects by position, with the maps into its coordinates.
+class ApproximateSearch:
+    """Finds most of the best objects in some of the inverted lists, and scores what it finds as the exact search does.
 
     Parameters
     ----------
-    settings : GraphSettings
-        How it is built and searched.
-    mean : ndarray of shape (p,)
-        Mean μ of the objects.
-    to_object, to_query : ndarray of shape (p, s)
-        Tᵀ and T⁻¹, for rows of vectors.
-    stored : ndarray of uint8, optional
-        A graph of n objects as given by `to_bytes`; by default the graph is empty.
+    coordinates : VectorCoordinates or ScoreCoordinates
+        Maps into the coordinates of the lists.
+    lists : InvertedLists
+        The objects in these coordinates.
+    recall : float
+        Share of the best objects that the search was made to find.
+    probes : int
+        Lists that are scanned for a conditioning node.
+    fetched : int
+        Objects that are fetched from the lists and scored for each object of an answer.
     """
 
-    def __init__(
-        self,
-        settings: GraphSettings,
-        mean: np.ndarray,
-        to_object: np.ndarray,
-        to_query: np.ndarray,
-        stored: np.ndarray | None = None,
-        n: int = 0,
-    ):
-        self.settings, self.mean, self.to_object, self.to_query = settings, mean, to_object, to_query
-        # usearch does not document searches from several threads at a time, and newer versions release the GIL.
-        self._turn = threading.Lock()
-        self._graph = _usearch()(
-            ndim=to_object.shape[1],
-            metric="ip",
-            dtype="f32",
-            connectivity=settings.connectivity,
-            expansion_add=settings.expansion,
-            expansion_search=settings.expansion,
-        )
-        if stored is not None:
-            self._graph.load(stored.tobytes())
-            if len(self._graph) != n or self._graph.ndim != to_object.shape[1]:
-                raise ValueError(f"its graph has {len(self._graph)} objects, got {n} vectors")
+    def __init__(self, coordinates: Coordinates, lists: InvertedLists, recall: float, probes: int, fetched: int):
+        self.coordinates, self.lists, self.recall = coordinates, lists, recall
+        self.probes, self.fetched = probes, fetched
 
     @classmethod
-    def fit(cls, products: InnerProducts | None, X: Any, settings: GraphSettings) -> Graph:
-        """An empty graph, balanced by the training nodes and a sample of the objects X (m, p). O(p³)."""
-        _usearch()
-        if products is None or sparse.issparse(X):
-            raise ValueError(
-                "kind='approximate' needs dense features; reduce sparse features first, for example by TruncatedSVD"
-            )
-        chosen = np.linspace(0, len(X) - 1, min(len(X), BALANCE_SAMPLE_OBJECTS)).astype(np.intp)
-        return cls(settings, *balance(X[chosen].astype(np.float64), products.typical_queries()))
+    def fit(
+        cls,
+        scored: Scored,
+        products: InnerProducts | None,
+        nodes: Nodes | None,
+        alike: Nodes | None,
+        objects: Any,
+        n: int,
+        recall: float,
+    ) -> ApproximateSearch:
+        """Make lists of n objects, about 2√n, and find out on a sample how many to scan for a wanted recall.
 
-    def add(self, first: int, X: np.ndarray) -> None:
-        """Add objects X (m, p) at positions from ``first`` on, in blocks; a search waits for one block at most.
-
-        The first objects are added by one thread. Threads that add to a nearly empty graph do not see each other's
-        objects, and may leave some of them where no search finds them.
+        Parameters
+        ----------
+        scored : callable
+            Scores of conditioning nodes for objects.
+        products : InnerProducts or None
+            The inner products that the scores are, or None.
+        nodes : Nodes or None
+            Training nodes as conditioning nodes; None if the model does not keep them, but only with products.
+        alike : Nodes or None
+            The objects as nodes, if they are new and can be conditioning nodes too.
+        objects : ndarray, sparse array or tuple of Nodes
+            The objects as an index holds them.
+        n : int
+            Their number.
+        recall : float
+            Wanted share of the best objects.
         """
-        for block in row_blocks(len(X), 1, budget=SEARCH_GRAPH_ADDED_OBJECTS):
-            Y = np.ascontiguousarray((X[block] - self.mean) @ self.to_object, dtype=np.float32)
-            with self._turn:
-                threads = 1 if len(self._graph) < SEARCH_GRAPH_ADDED_OBJECTS else 0  # 0: as many as there are cores
-                self._graph.add(np.arange(first + block.start, first + block.stop, dtype=np.uint64), Y, threads=threads)
+        faiss()
+        rng = np.random.default_rng(0)
+        shuffled = np.zeros(0, dtype=np.intp) if nodes is None else rng.permutation(len(nodes))
+        asked = None if nodes is None else nodes.take(np.sort(shuffled[:RECALL_SAMPLE_QUERIES]))
+        if products is not None and not sparse.issparse(objects):
+            chosen = np.linspace(0, n - 1, min(n, BALANCE_SAMPLE_OBJECTS)).astype(np.intp)
+            coordinates: Coordinates = VectorCoordinates(
+                *balance(objects[chosen].astype(np.float64), products.typical_queries())
+            )
+        elif nodes is None:
+            raise ValueError("kind='approximate' needs the conditioning nodes of training, which were not kept")
+        else:
+            seen = np.sort(rng.permutation(n)[:SCORE_SAMPLE])
+            coordinates = ScoreCoordinates.fit(scored, nodes, np.sort(shuffled[:SCORE_SAMPLE]), objects, seen)
+            # Nodes that made the coordinates would be found too easily.
+            if len(shuffled) >= SCORE_SAMPLE + RECALL_SAMPLE_QUERIES:
+                asked = nodes.take(np.sort(shuffled[SCORE_SAMPLE : SCORE_SAMPLE + RECALL_SAMPLE_QUERIES]))
+            elif alike is not None:
+                asked = alike.take(np.sort(rng.permutation(len(alike))[:RECALL_SAMPLE_QUERIES]))
+        n_lists = max(1, min(n, round(LISTS_PER_ROOT * np.sqrt(n))))
+        sample = np.sort(rng.permutation(n)[: CENTROID_SAMPLE_PER_LIST * n_lists])
+        lists = InvertedLists(InvertedLists.fit(coordinates.of_objects(objects, sample), n_lists))
+        made = cls(coordinates, lists, recall, n_lists, RECALL_FETCHED[-1])
+        made.add(objects, n)
+        if asked is not None:
+            made._choose(scored(asked, objects), n)
+        else:
+            assert products is not None
+            typical = products.typical_queries()
+            Q = (rng.standard_normal((RECALL_SAMPLE_QUERIES, len(typical))) @ typical).astype(objects.dtype)
+            made._choose(VectorScores(Q, np.zeros(len(Q), dtype=Q.dtype), objects), n)
+        return made
 
-    def search(self, Q: np.ndarray, count: int) -> np.ndarray:
-        """Positions (n, count) of objects with large inner products with Q (n, p); -1 if fewer are found."""
-        Q = np.ascontiguousarray(Q @ self.to_query, dtype=np.float32)
-        with self._turn:
-            found = self._graph.search(Q, count)
-        keys = np.atleast_2d(found.keys)
-        counts = np.atleast_1d(getattr(found, "counts", keys.shape[1]))
-        places = np.full((len(Q), count), -1, dtype=np.intp)
-        there = np.arange(keys.shape[1]) < counts[:, None]
-        places[:, : keys.shape[1]][there] = keys[there].astype(np.intp)
-        return places
+    def _choose(self, asked: Scores, n: int) -> None:
+        """Choose how many objects to fetch and lists to scan, by the exact best objects of a sample of nodes.
 
-    def state(self) -> tuple[Any, ...]:
-        """Arguments that make an equal graph. No objects may be added meanwhile."""
-        return self.settings, self.mean, self.to_object, self.to_query, self.to_bytes(), len(self._graph)
+        The recall of the sample must be one standard error above the wanted one. No search is tried: an object of the
+        exact answer is found if its list is scanned and few objects have larger products in search coordinates.
+        """
+        k = min(RECALL_TOP, n)
+        best = search(asked, k, Restriction.of(np.zeros(0, dtype=np.intp), None, None))[0]
+        W = self.coordinates.of_queries(asked)
+        largest = min(n, k * RECALL_FETCHED[-1])
+        ahead = ahead_of(best, self.lists.search(W, largest, len(self.lists.centroids)))
+        shares = [float((ahead < k * fetched).mean()) for fetched in RECALL_FETCHED]
+        # Fetching more is cheap. Only a quarter of what may be missed is left to it; the rest is for lists.
+        enough = [one for one, share in zip(RECALL_FETCHED, shares, strict=True) if share >= 1 - (1 - self.recall) / 4]
+        self.fetched = enough[0] if enough else RECALL_FETCHED[-1]
+        scanned = np.take_along_axis(self.lists.order(W), self.lists.list_of[best], axis=1)
+        scanned[ahead >= k * self.fetched] = len(self.lists.centroids)
+        shares_of = found_shares(scanned, len(self.lists.centroids))
+        means, errors = shares_of.mean(axis=0), shares_of.std(axis=0) / np.sqrt(max(1, len(shares_of)))
+        if means[-1] < self.recall and n > k * self.fetched * LIST_LEAST_OBJECTS_PER_FETCHED:
+            raise ValueError(
+                f"recall={self.recall:g} cannot be reached: in search coordinates at most {means[-1]:.2f} of the best "
+                "objects are found, because the scores of this ranker have too many directions; use kind='exact', or a "
+                "smaller recall"
+            )
+        good = np.flatnonzero(means - errors >= self.recall)
+        self.probes = int(good[0]) + 1 if len(good) else len(self.lists.centroids)
+
+    def add(self, objects: Any, n: int, list_of: np.ndarray | None = None) -> None:
+        """Add n objects in blocks; a search waits for one block at most."""
+        for block in row_blocks(n, 1, budget=LIST_ADDED_OBJECTS):
+            self.lists.add(self.coordinates.of_objects(objects, block), None if list_of is None else list_of[block])
+
+    def search(self, scores: Scores, k: int, n: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
+        """As `condrank.index.exact.search` for the first n positions, but among the objects that the lists give.
+
+        More than k objects are fetched, because excluded ones are dropped. If too few remain for a conditioning node,
+        its search is exact.
+        """
+        count = self.fetched * -(-(k + restriction.most_excluded()) * n // max(1, n - len(restriction.gone)))
+        if count * LIST_LEAST_OBJECTS_PER_FETCHED > n or k == 0:
+            return search(scores, k, restriction)
+        places = self.lists.search(self.coordinates.of_queries(scores), count, self.probes)
+        places[places >= n] = -1  # added after the snapshot
+        allowed = restriction.allows(places)
+        values = scores_at(scores, np.where(allowed, places, 0))
+        places, values = finished(np.where(allowed, places, -1), np.where(allowed, values, -np.inf), scores.shift, None)
+        places, values = places[:, :k], values[:, :k]
+        short = np.flatnonzero(places[:, -1] < 0)
+        if len(short):
+            places[short], values[short] = search(scores.take(short), k, restriction.take(short))
+        return places, values
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Settings, maps and the graph, which has to be the last array of a file because it can have any length."""
-        arrays.put("mean", self.mean)
-        arrays.put("to_object", self.to_object)
-        arrays.put("to_query", self.to_query)
-        arrays.put("graph", self.to_bytes())
-        return asdict(self.settings)
+        """Centroids, the list of each object, and the maps. Lists are made again from these and the objects."""
+        arrays.put("centroids", self.lists.centroids)
+        arrays.put("list_of", self.lists.list_of)
+        given = {"recall": self.recall, "probes": self.probes, "fetched": self.fetched}
+        return given | self.coordinates.to_state(arrays)
 
     @classmethod
-    def from_state(cls, given: dict[str, Any], held: Held, n: int, p: int) -> Graph:
-        """A stored graph of n objects with vectors of length p."""
-        stored = held.intact("graph")  # with a damaged graph, a search could read anywhere in memory
-        to_object = held.floats("to_object", p, None)
-        maps = held.floats("mean", p), to_object, held.floats("to_query", *to_object.shape)
-        return cls(GraphSettings(**given).checked(), *maps, stored=stored, n=n)
-
-    def to_bytes(self) -> np.ndarray:
-        """The graph as bytes."""
-        with self._turn:
-            return np.frombuffer(self._graph.save(), dtype=np.uint8)
-
-
-def search_graph(graph: Graph, scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
-    """As `condrank.index.exact.search`, but among the objects that the graph finds.
-
-    The graph is asked for more than k objects, because excluded ones are dropped. If too few remain for a conditioning
-    node, its search is exact.
-    """
-    n = scores.X.shape[0]
-    count = -(-(k + restriction.most_excluded()) * n // max(1, n - len(restriction.gone)))
-    if count * SEARCH_GRAPH_LEAST_OBJECTS_PER_FETCHED > n or k == 0:
-        return search(scores, k, restriction)
-    places = graph.search(scores.Q, count)
-    places[places >= n] = -1  # added after the snapshot
-    allowed = restriction.allows(places)
-    values = scores_at(scores.Q, scores.X, np.where(allowed, places, 0))
-    places, values = finished(np.where(allowed, places, -1), np.where(allowed, values, -np.inf), scores.shift, None)
-    places, values = places[:, :k], values[:, :k]
-    short = np.flatnonzero(places[:, -1] < 0)
-    if len(short):
-        places[short], values[short] = search(scores.take(short), k, restriction.take(short))
-    return places, values
+    def from_state(
+        cls, given: dict[str, Any], held: Held, scored: Scored, nodes: Nodes | None, objects: Any, n: int
+    ) -> ApproximateSearch:
+        """A stored search of n objects. All that is stored is checked before lists are made from it."""
+        faiss()
+        dense = isinstance(objects, np.ndarray)
+        if given["coordinates"] == VectorCoordinates.name and dense:
+            coordinates: Coordinates = VectorCoordinates.from_state(held, objects.shape[1])
+        elif given["coordinates"] == ScoreCoordinates.name and not dense and nodes is not None:
+            coordinates = ScoreCoordinates.from_state(held, scored, nodes, n)
+        else:
+            raise ValueError(f"coordinates {given['coordinates']!r} do not fit its ranker")
+        centroids = small_floats(held, "centroids", None, coordinates.to_object.shape[1])
+        list_of = held.places("list_of", n, len(centroids)).astype(np.int64)
+        recall = check_recall(given["recall"])
+        probes, fetched = check_count("probes", given["probes"]), check_count("fetched", given["fetched"])
+        if probes > len(centroids) or fetched > RECALL_FETCHED[-1]:
+            raise ValueError(f"probes {probes} and fetched {fetched} do not fit {len(centroids)} lists")
+        made = cls(coordinates, InvertedLists(centroids), recall, probes, fetched)
+        made.add(objects, n, list_of)
+        return made
 
 
-def scores_at(Q: np.ndarray, X: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Inner products (n, k) of each row of Q (n, p) with the rows of X (m, p) at its places."""
-    values = np.empty(places.shape, dtype=np.result_type(Q, X))
-    for rows in row_blocks(len(Q), places.shape[1] * Q.shape[1], budget=FOUND_VECTORS_ENTRIES):
-        values[rows] = np.einsum("np,nkp->nk", Q[rows], X[places[rows]])
-    return values
+def check_recall(recall: Any) -> float:
+    """The wanted recall as a float; raise if it is not greater than 0 and at most 1."""
+    value = check_number("recall", recall, above=0)
+    if value > 1:
+        raise ValueError(f"recall must be at most 1, got {recall!r}")
+    return value
 
 
-def balance(objects: np.ndarray, queries: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """μ (p,), Tᵀ and T⁻¹ (p, s), from a sample of objects and from vectors with the second moments of the queries.
-
-    For the covariance C of the objects and second moments D of the queries, T C Tᵀ = T⁻ᵀ D T⁻¹ = diag(l), with l
-    descending: l² are the eigenvalues of C^½ D C^½.
-    """
-    mean = objects.mean(axis=0)
-    extent, axes = np.linalg.eigh((objects - mean).T @ (objects - mean) / len(objects))
-    kept = extent > max(extent[-1], np.finfo(float).tiny) * 1e-12
-    if not kept.any() or not queries.any():
-        one = np.eye(objects.shape[1])
-        return mean, one, one  # all objects equal, or all scores zero: nothing to balance
-    root = np.sqrt(extent[kept])
-    half, inverse = axes[:, kept] * root, axes[:, kept] / root
-    seen = queries @ half
-    squares, turn = np.linalg.eigh(seen.T @ seen)
-    lengths = np.sqrt(np.maximum(squares, 0.0))
-    kept = lengths > BALANCE_LEAST_AXIS_SHARE * lengths[-1]
-    scale, turn = np.sqrt(lengths[kept]), turn[:, kept]
-    return mean, inverse @ turn * scale, half @ turn / scale
+def ahead_of(best: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """How many entries of its row of ``found`` come before each entry of ``best`` (n, k); all if it is not there."""
+    ahead = np.full(best.shape, found.shape[1], dtype=np.intp)
+    for column in range(best.shape[1]):
+        there = found == best[:, column : column + 1]
+        ahead[:, column] = np.where(there.any(axis=1), there.argmax(axis=1), found.shape[1])
+    return ahead
 
 
-def _usearch() -> Any:
-    try:
-        from usearch.index import Index
-    except ImportError:
-        raise ImportError("kind='approximate' needs usearch: pip install 'condrank[index]'") from None
-    return Index
+def found_shares(scanned: np.ndarray, n_lists: int) -> np.ndarray:
+    """Share (n, n_lists) of the entries of each row of ``scanned`` that the first 1, 2, … lists hold."""
+    n, k = scanned.shape
+    counts = np.zeros((n, n_lists + 1))
+    np.add.at(counts, (np.arange(n)[:, None], scanned), 1 / max(1, k))
+    return np.cumsum(counts[:, :n_lists], axis=1) + 1e-12  # shares add up to 1 only but for rounding
+
+
+def scores_at(scores: Scores, places: np.ndarray) -> np.ndarray:
+    """Scores (n, k) of each conditioning node for the objects at its places (n, k), without its shift."""
+    if isinstance(scores, VectorScores) and not sparse.issparse(scores.X):
+        Q, X = scores.Q, scores.X
+        values = np.empty(places.shape, dtype=np.result_type(Q, X))
+        for rows in row_blocks(len(Q), places.shape[1] * Q.shape[1], budget=FOUND_VECTORS_ENTRIES):
+            values[rows] = np.einsum("np,nkp->nk", Q[rows], X[places[rows]])
+        return values
+    parts = []
+    for rows in row_blocks(len(places), 1, budget=FOUND_TOGETHER_QUERIES):
+        columns, inverse = np.unique(places[rows], return_inverse=True)
+        each = gathered(scores.take(rows), columns)
+        parts.append(np.take_along_axis(each, inverse.reshape(places[rows].shape), axis=1))
+    return np.concatenate(parts) if parts else np.empty(places.shape)

@@ -14,13 +14,13 @@ from condrank.base.arrays import check_features
 from condrank.base.checks import check_count, check_ids
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
-from condrank.index.approximate import Graph, GraphSettings, search_graph
+from condrank.index.approximate import ApproximateSearch, check_recall
 from condrank.index.exact import search
 from condrank.index.growing import GrowingRows
 from condrank.index.names import Names, look_up
 from condrank.index.restrictions import Restriction, read_choice
 from condrank.index.snapshot import Snapshot
-from condrank.index.vectors import InnerProducts, ModelScores, VectorScores
+from condrank.index.vectors import InnerProducts, ModelScores, VectorScores, known_by_place
 from condrank.nodes import Nodes
 from condrank.nodes.checking import positions
 from condrank.persistence.arrays import Arrays, Held
@@ -45,10 +45,11 @@ class ObjectIndex:
         The ranker as it was when the index was made.
     """
 
-    def __init__(self, ranker: Any, objects: Any, ids: Any, graph: GraphSettings | None):
+    def __init__(self, ranker: Any, objects: Any, ids: Any, kind: str, recall: float):
         self.ranker = copy.copy(ranker)  # fitting the ranker again must not change the index
         fitted = fitted_of(ranker)
         scorer = fitted.model
+        recall = check_recall(recall)
         nodes = _object_nodes(ranker, objects)
         if nodes is None and not len(fitted.objects):
             raise ValueError("objects must be given: this ranker does not keep its training objects")
@@ -57,42 +58,46 @@ class ObjectIndex:
         names = None if names is None else check_ids(names, n, "ids")
         products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
         if products is None:
-            if graph is not None:
+            if kind == "approximate" and known_by_place(scorer):
                 raise ValueError(
-                    "kind='approximate' needs scores that are inner products; the scores of this ranker are not "
-                    "(because of compared features, a solution over the edges, or a prior of a kernel without explicit "
-                    "features); use kind='exact'"
+                    "kind='approximate' needs a model that scores new nodes, and keeps its training nodes; the scores "
+                    f"of this {type(ranker).__name__} are those of its training nodes alone; use kind='exact'"
                 )
             held: Any = (nodes,)
             _check_scored(scorer, nodes)
         else:
             held = products.of_objects(nodes)
         self._set(products, Snapshot(held, n, np.zeros(0, dtype=np.intp), names), None)
-        if graph is not None:
-            self._graph = Graph.fit(products, held, graph)
-            self._graph.add(0, held)
+        if kind == "approximate":
+            one_domain = getattr(scorer, "rows", None) is getattr(scorer, "cols", None)
+            known, alike = self._training_nodes(), nodes if one_domain else None
+            self._near = ApproximateSearch.fit(self._scores, products, known, alike, held, n, recall)
 
-    def _set(self, products: InnerProducts | None, held: Snapshot, graph: Graph | None) -> None:
-        self._products, self._held, self._graph = products, held, graph
+    def _set(self, products: InnerProducts | None, held: Snapshot, near: ApproximateSearch | None) -> None:
+        self._products, self._held, self._near = products, held, near
         self._changing = threading.Lock()
         self._rows = GrowingRows()
         self._names = None if held.ids is None else Names(held.ids, held.gone)
 
     def __getstate__(self) -> dict[str, Any]:
         with self._changing:
-            graph = None if self._graph is None else self._graph.state()
-            return {"ranker": self.ranker, "products": self._products, "held": self._held, "graph": graph}
+            arrays = Arrays()
+            near = None if self._near is None else (self._near.to_state(arrays), arrays.named)
+            return {"ranker": self.ranker, "products": self._products, "held": self._held, "near": near}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.ranker = state["ranker"]
-        graph = state["graph"]
-        self._set(state["products"], state["held"], None if graph is None else Graph(*graph))
+        self._set(state["products"], state["held"], None)
+        if state["near"] is not None:
+            given, named = state["near"]
+            self._near = self._near_from(given, Held(dict(named)))
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """The objects and the graph of an approximate index, without the ranker."""
+        """The objects and the lists of an approximate index, without the ranker."""
         with self._changing:
             given = self._held.to_state(arrays, fitted_of(self.ranker).model)
-            return given | {"graph": None if self._graph is None else self._graph.to_state(arrays)}
+            near = None if self._near is None else self._near.to_state(arrays.under("near"))
+            return given | ({"graph": None} if near is None else {"near": near})  # exact ones as in version 1
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, ranker: Any) -> ObjectIndex:
@@ -100,17 +105,26 @@ class ObjectIndex:
         index, scorer = cls.__new__(cls), fitted_of(ranker).model
         index.ranker = ranker
         products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
-        objects = Snapshot.from_state(given, held, products, len(fitted_of(ranker).objects))
-        graph = given["graph"]
-        if graph is not None:
-            graph = Graph.from_state(graph, held, *objects.objects.shape)
-        index._set(products, objects, graph)
+        index._set(products, Snapshot.from_state(given, held, products, len(fitted_of(ranker).objects)), None)
+        if "near" in given:
+            index._near = index._near_from(given["near"], held.under("near"))
         return index
+
+    def _near_from(self, given: dict[str, Any], held: Held) -> ApproximateSearch:
+        objects = self._held
+        return ApproximateSearch.from_state(
+            given, held, self._scores, self._training_nodes(), objects.objects, objects.n
+        )
+
+    def _training_nodes(self) -> Nodes | None:
+        """Training nodes as conditioning nodes, if the model keeps them."""
+        rows = getattr(fitted_of(self.ranker).model, "rows", None)
+        return None if rows is None or not len(rows.nodes) else rows.nodes
 
     @property
     def kind(self) -> str:
         """How objects are found."""
-        return "exact" if self._graph is None else "approximate"
+        return "exact" if self._near is None else "approximate"
 
     def __len__(self) -> int:
         return self._held.n - len(self._held.gone)
@@ -146,11 +160,11 @@ class ObjectIndex:
         held, nodes = self._held, self._queries(queries, ids)
         restriction, each = self._restriction(held, len(nodes), exclude, candidates)
         k = min(k, held.n - len(held.gone))
-        scores = self._scores(nodes, held)
+        scores = self._scores(nodes, held.objects)
         if each is not None:
             places, values = self._for_each(scores, k, restriction, each)
-        elif restriction.columns is None and self._graph is not None:
-            places, values = search_graph(self._graph, scores, k, restriction)
+        elif restriction.columns is None and self._near is not None:
+            places, values = self._near.search(scores, k, held.n, restriction)
         else:
             places, values = search(scores, k, restriction)
         return _ranking(places, values, held.ids, nodes.ids)
@@ -159,11 +173,11 @@ class ObjectIndex:
         """Share of the exact k best objects that `top` finds, over all given conditioning nodes."""
         held, nodes = self._held, self._queries(queries, ids)
         k = min(check_count("k", k), held.n - len(held.gone))
-        if self._graph is None:
+        if self._near is None:
             return 1.0
-        scores, restriction = self._scores(nodes, held), Restriction.of(held.gone, None, None)
+        scores, restriction = self._scores(nodes, held.objects), Restriction.of(held.gone, None, None)
         exact, _ = search(scores, k, restriction)
-        found, _ = search_graph(self._graph, scores, k, restriction)
+        found, _ = self._near.search(scores, k, held.n, restriction)
         return sum(len(np.intersect1d(*pair)) for pair in zip(exact, found, strict=True)) / max(1, exact.size)
 
     def add(self, objects: Any, ids: Any = None) -> np.ndarray:
@@ -190,12 +204,13 @@ class ObjectIndex:
             new = None if self._names is None else self._names.check_new(ids, len(nodes))
             if self._products is None:
                 _check_scored(fitted_of(self.ranker).model, nodes)
+                new_objects: Any = (nodes,)
                 joined: Any = (*held.objects, nodes)
             else:
-                vectors = self._products.of_objects(nodes)
-                joined = self._rows.joined(held.objects, vectors)
-                if self._graph is not None:
-                    self._graph.add(held.n, vectors)
+                new_objects = self._products.of_objects(nodes)
+                joined = self._rows.joined(held.objects, new_objects)
+            if self._near is not None:
+                self._near.add(new_objects, len(nodes))
             n = held.n + len(nodes)
             if self._names is not None and new is not None:
                 self._names.add(new)
@@ -237,7 +252,8 @@ class ObjectIndex:
         path : path-like
             File or folder, as given to `save`.
         mmap : bool
-            Read arrays only when they are used. Their checksums are then not compared, except for that of a graph.
+            Read arrays only when they are used. Their checksums are then not compared. An approximate index reads all
+            vectors once, to make its lists.
         """
         from condrank.index.storing import load_index
 
@@ -263,10 +279,11 @@ class ObjectIndex:
         ids = fitted_of(self.ranker).model.rows.nodes.ids
         return None if ids is None else Ids(ids)
 
-    def _scores(self, nodes: Nodes, held: Snapshot) -> VectorScores | ModelScores:
+    def _scores(self, nodes: Nodes, objects: Any) -> VectorScores | ModelScores:
+        """Scores of conditioning nodes for objects, which are as a snapshot holds them."""
         if self._products is None:
-            return ModelScores(fitted_of(self.ranker).model, nodes, held.objects, len(fitted_of(self.ranker).objects))
-        return VectorScores(*self._products.of_queries(nodes, held.objects.dtype), held.objects)
+            return ModelScores(fitted_of(self.ranker).model, nodes, objects, len(fitted_of(self.ranker).objects))
+        return VectorScores(*self._products.of_queries(nodes, objects.dtype), objects)
 
     def _restriction(
         self, held: Snapshot, n_queries: int, exclude: Any, candidates: Any

@@ -11,7 +11,8 @@ from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file
 from condrank.rankers.saving import Saved
 
-VERSION = 1
+VERSION = 1  # of exact indexes
+LISTS_VERSION = 2  # of approximate indexes; those of version 1 had search graphs
 FILE_NAME = "index.safetensors"
 NAME = "index"  # key of the index in the manifest, and prefix of its arrays
 
@@ -21,7 +22,8 @@ def save_index(index: ObjectIndex, path: Any) -> None:
     if not isinstance(index.ranker, Saved):
         raise ValueError(f"an index is saved with its ranker, and a {type(index.ranker).__name__} cannot be saved")
     manifest, named = index.ranker.to_state()
-    given = {"version": VERSION} | index.to_state(Arrays(named, NAME))
+    version = VERSION if index.kind == "exact" else LISTS_VERSION
+    given = {"version": version} | index.to_state(Arrays(named, NAME))
     write_file(model_file(path, FILE_NAME), manifest | {NAME: given}, named)
 
 
@@ -32,9 +34,17 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
     given = manifest.get(NAME)
     if not isinstance(given, dict):
         raise ValueError(f"{file} has a ranker, but no index")
-    if given.get("version") != VERSION:
-        raise ValueError(f"{file} has version {given.get('version')!r} of an index; this condrank reads {VERSION}")
+    version = given.get("version")
+    if version not in (VERSION, LISTS_VERSION):
+        raise ValueError(f"{file} has version {version!r} of an index; this condrank reads up to {LISTS_VERSION}")
+    if version == VERSION and given.get("graph") is not None:
+        raise ValueError(
+            f"{file} is an approximate index with a search graph, which this condrank cannot read; make the index again "
+            "with ranker.index(objects, kind='approximate')"
+        )
     with damage_named(file, "index"):
+        if ("near" in given) != (version == LISTS_VERSION):
+            raise ValueError(f"its kind of index is not that of version {version}")
         held = Held(arrays, mmap, checksums=manifest["sha256"])
         index = kind.from_state(given, held.under(NAME), Saved.from_state(manifest, held))
         held.check_all_taken("index")

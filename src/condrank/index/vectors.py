@@ -178,11 +178,21 @@ class ModelScores:
         for part in self.parts:
             m = self.n_training if part is None else len(part)
             chosen = np.arange(m) if columns is None else columns[(columns >= first) & (columns < first + m)] - first
-            if part is None and len(chosen):
-                for rows, scores in self.scorer.blocks(self.queries, None):
+            if part is None and known_by_place(self.scorer):
+                for rows, scores in self.scorer.blocks(self.queries, None) if len(chosen) else ():
                     yield rows, start, scores[:, chosen]
-            elif part is not None:
+            elif part is None and len(chosen) == m:
+                for rows, scores in self.scorer.blocks(self.queries, None):
+                    yield rows, start, np.array(scores)
+            else:
+                nodes = self.scorer.cols.nodes if part is None else part
                 for block in row_blocks(len(chosen), self.n_training, budget=4 * INDEX_BLOCK_MOST_SCORES):
-                    for rows, scores in self.scorer.blocks(self.queries, part.take(chosen[block])):
+                    for rows, scores in self.scorer.blocks(self.queries, nodes.take(chosen[block])):
                         yield rows, start + block.start, np.array(scores)
             first, start = first + m, start + len(chosen)
+
+
+def known_by_place(scorer: Any) -> bool:
+    """Whether a model knows its training objects only by their position, and cannot score some of them as nodes."""
+    cols = getattr(scorer, "cols", None)
+    return cols is None or getattr(getattr(scorer, "kernel", None), "known_only", False)

@@ -96,8 +96,7 @@ class Ranker(BaseEstimator):
         ids: Any = None,
         *,
         kind: str = "exact",
-        connectivity: int = 16,
-        expansion: int = 128,
+        recall: float = 0.95,
     ) -> ObjectIndex:
         """Prepare objects for many rankings: ``ranker.index(objects).top(queries, k)`` ranks as `rank` does.
 
@@ -109,18 +108,17 @@ class Ranker(BaseEstimator):
         ids : sequence of length n_objects, optional
             Ids of the objects; by default those of the graph.
         kind : {"exact", "approximate"}
-            "exact" scores every object. "approximate" finds most of the best ones in a graph of objects (needs
-            usearch); `condrank.index.ObjectIndex.recall` measures how many.
-        connectivity, expansion : int
-            For an approximate index: the connections of an object, and the objects considered at a time while building
-            and searching. More of each finds more of the best objects, and takes longer.
+            "exact" scores every object. "approximate" finds most of the best ones in inverted lists of objects (needs
+            faiss); `condrank.index.ObjectIndex.recall` measures how many.
+        recall : float
+            For an approximate index: the share of the exact ten best objects to find, greater than 0 and at most 1. The
+            number of lists to scan is chosen for it by the exact answers to a sample of training nodes.
         """
-        from condrank.index import GraphSettings, ObjectIndex
+        from condrank.index import ObjectIndex
 
         fitted_of(self)
         check_choice("kind", kind, ("exact", "approximate"))
-        graph = GraphSettings(connectivity, expansion).checked() if kind == "approximate" else None
-        return ObjectIndex(self, objects, ids, graph)
+        return ObjectIndex(self, objects, ids, kind, recall)
 
     def score(self, X: Any, Y: Any = None) -> float:
         """1 - rank loss on all pairs of the given nodes, pooled over conditioning nodes (setting 4 if they are new).
