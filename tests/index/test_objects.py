@@ -286,7 +286,7 @@ def test_threads_get_right_answers_while_objects_come_and_go(kind):
     ranker = linear()
     objects = np.random.default_rng(4).normal(size=(3000, D))
     # What comes and goes is better than all others for nobody: the answers stay the same.
-    index = make(ranker, objects, kind, ids=np.arange(3000), **({"recall": 1.0} if kind == "approximate" else {}))
+    index = make(ranker, objects, kind, ids=np.arange(3000))
     asked = [np.random.default_rng(seed).normal(size=(4, D)) for seed in range(2)]
     expected = [index.top(one, 5) for one in asked]
     wrong, stop = [], threading.Event()

@@ -165,6 +165,8 @@ INDEX_BLOCK_MOST_SCORES = 1 << 22
 # From this many scores on, the rows of a block are cut into this many parts, for threads (suite top).
 SELECTION_THREADS_LEAST_SCORES = 1 << 19
 SELECTION_PARTS = 4
+# Least conditioning nodes of a thread, if each thread multiplies and selects on its own (suite top).
+INDEX_THREADS_LEAST_QUERIES = 16
 # Numbers of the found vectors that are gathered at a time: 4 MiB in double precision (suite top).
 FOUND_VECTORS_ENTRIES = 1 << 19
 # Objects added to the inverted lists before a search may have its turn (suite serving).

@@ -149,7 +149,8 @@ class ApproximateSearch:
                 "objects are found, because the scores of this ranker have too many directions; use kind='exact', or a "
                 "smaller recall"
             )
-        good = np.flatnonzero(means - errors >= self.recall)
+        # A sample cannot tell that nothing is ever missed: then all lists are scanned.
+        good = np.flatnonzero(means - errors >= self.recall) if self.recall < 1 else []
         self.probes = int(good[0]) + 1 if len(good) else len(self.lists.centroids)
 
     def add(self, objects: Any, n: int, list_of: np.ndarray | None = None) -> None:

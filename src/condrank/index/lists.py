@@ -45,7 +45,8 @@ class InvertedLists:
     @staticmethod
     def fit(Y: np.ndarray, n_lists: int) -> np.ndarray:
         """Centroids (n_lists, s) of a sample Y (m, s), by k-means. O(m n_lists s) for each of a few iterations."""
-        clusters = KMeans(n_lists, init="random", n_init=1, max_iter=CENTROID_ITERATIONS, random_state=0)
+        once: Any = 1
+        clusters = KMeans(n_lists, init="random", n_init=once, max_iter=CENTROID_ITERATIONS, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different objects than lists: some stay empty
             return np.asarray(clusters.fit(Y).cluster_centers_, dtype=np.float32)
@@ -80,7 +81,7 @@ class InvertedLists:
         return place
 
     def search(self, W: np.ndarray, count: int, probes: int) -> np.ndarray:
-        """Positions (n, count) of the largest inner products with W (n, s) in the first ``probes`` lists of each; or -1.
+        """Positions (n, count) of the largest products with W (n, s) in the first ``probes`` lists of each, or -1.
 
         O(n_lists s) and the objects of the scanned lists for each query.
         """

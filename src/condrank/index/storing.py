@@ -39,8 +39,8 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
         raise ValueError(f"{file} has version {version!r} of an index; this condrank reads up to {LISTS_VERSION}")
     if version == VERSION and given.get("graph") is not None:
         raise ValueError(
-            f"{file} is an approximate index with a search graph, which this condrank cannot read; make the index again "
-            "with ranker.index(objects, kind='approximate')"
+            f"{file} is an approximate index with a search graph, which this condrank cannot read; make the index "
+            "again with ranker.index(objects, kind='approximate')"
         )
     with damage_named(file, "index"):
         if ("near" in given) != (version == LISTS_VERSION):

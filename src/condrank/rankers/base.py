@@ -112,7 +112,7 @@ class Ranker(BaseEstimator):
             faiss); `condrank.index.ObjectIndex.recall` measures how many.
         recall : float
             For an approximate index: the share of the exact ten best objects to find, greater than 0 and at most 1. The
-            number of lists to scan is chosen for it by the exact answers to a sample of training nodes.
+            number of lists to scan is chosen for it by the exact answers to a sample of training nodes; 1 scans all.
         """
         from condrank.index import ObjectIndex
 
