@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from condrank.persistence.arrays import Arrays, Held
-from condrank.persistence.layout import checksum
 
 NUMBERS = np.array([1.0, 2.0])
 
@@ -103,12 +102,3 @@ def test_sparse_parts_that_do_not_fit_are_refused():
     }.items():
         with pytest.raises(ValueError, match=r"nodes|indices"):
             Held(arrays.named | {f"nodes.{part}": wrong}).matrix("nodes")
-
-
-def test_a_checksum_is_compared_even_with_mmap():
-    sums = {"index.graph": checksum(NUMBERS)}
-    held = Held({"index.graph": NUMBERS}, mmap=True, checksums=sums)
-    assert held.under("index").intact("graph") is NUMBERS
-    for array, given in ((NUMBERS + 1, sums), (NUMBERS, {}), (NUMBERS, None)):
-        with pytest.raises(ValueError, match=r"the checksum of index\.graph does not match"):
-            Held({"index.graph": array}, checksums=given).under("index").intact("graph")

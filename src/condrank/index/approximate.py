@@ -116,15 +116,15 @@ class ApproximateSearch:
         made = cls(coordinates, lists, recall, n_lists, RECALL_FETCHED[-1])
         made.add(objects, n)
         if asked is not None:
-            made._choose(scored(asked, objects), n)
+            made.choose(scored(asked, objects), n)
         else:
             assert products is not None
             typical = products.typical_queries()
             Q = (rng.standard_normal((RECALL_SAMPLE_QUERIES, len(typical))) @ typical).astype(objects.dtype)
-            made._choose(VectorScores(Q, np.zeros(len(Q), dtype=Q.dtype), objects), n)
+            made.choose(VectorScores(Q, np.zeros(len(Q), dtype=Q.dtype), objects), n)
         return made
 
-    def _choose(self, asked: Scores, n: int) -> None:
+    def choose(self, asked: Scores, n: int) -> None:
         """Choose how many objects to fetch and lists to scan, by the exact best objects of a sample of nodes.
 
         The recall of the sample must be one standard error above the wanted one. No search is tried: an object of the

@@ -89,8 +89,11 @@ class ObjectIndex:
         self.ranker = state["ranker"]
         self._set(state["products"], state["held"], None)
         if state["near"] is not None:
-            given, named = state["near"]
-            self._near = self._near_from(given, Held(dict(named)))
+            given, stored = state["near"]
+            held, objects = stored if isinstance(stored, Held) else Held(dict(stored)), self._held
+            self._near = ApproximateSearch.from_state(
+                given, held, self._scores, self._training_nodes(), objects.objects, objects.n
+            )
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
         """The objects and the lists of an approximate index, without the ranker."""
@@ -102,19 +105,13 @@ class ObjectIndex:
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, ranker: Any) -> ObjectIndex:
         """A stored index of a fitted ranker."""
-        index, scorer = cls.__new__(cls), fitted_of(ranker).model
-        index.ranker = ranker
+        scorer = fitted_of(ranker).model
         products = InnerProducts(scorer) if InnerProducts.applies(scorer) else None
-        index._set(products, Snapshot.from_state(given, held, products, len(fitted_of(ranker).objects)), None)
-        if "near" in given:
-            index._near = index._near_from(given["near"], held.under("near"))
+        objects = Snapshot.from_state(given, held, products, len(fitted_of(ranker).objects))
+        near = (given["near"], held.under("near")) if "near" in given else None
+        index = cls.__new__(cls)
+        index.__setstate__({"ranker": ranker, "products": products, "held": objects, "near": near})
         return index
-
-    def _near_from(self, given: dict[str, Any], held: Held) -> ApproximateSearch:
-        objects = self._held
-        return ApproximateSearch.from_state(
-            given, held, self._scores, self._training_nodes(), objects.objects, objects.n
-        )
 
     def _training_nodes(self) -> Nodes | None:
         """Training nodes as conditioning nodes, if the model keeps them."""

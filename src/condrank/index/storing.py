@@ -45,7 +45,7 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
     with damage_named(file, "index"):
         if ("near" in given) != (version == LISTS_VERSION):
             raise ValueError(f"its kind of index is not that of version {version}")
-        held = Held(arrays, mmap, checksums=manifest["sha256"])
+        held = Held(arrays, mmap)
         index = kind.from_state(given, held.under(NAME), Saved.from_state(manifest, held))
         held.check_all_taken("index")
     return index

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.persistence.layout import checksum
-
 KINDS = {"f": "floating", "i": "whole", "b": "boolean"}
 
 
@@ -68,22 +66,14 @@ class Held:
         values would read them.
     name : str
         Name of this part of the file, used as prefix; empty for the whole file.
-    checksums : dict of str, optional
-        The manifest's ``sha256`` of each array, for `intact`.
     """
 
-    def __init__(
-        self,
-        arrays: dict[str, np.ndarray],
-        mmap: bool = False,
-        name: str = "",
-        checksums: dict[str, str] | None = None,
-    ):
-        self._left, self.mmap, self.name, self._checksums = arrays, mmap, name, checksums
+    def __init__(self, arrays: dict[str, np.ndarray], mmap: bool = False, name: str = ""):
+        self._left, self.mmap, self.name = arrays, mmap, name
 
     def under(self, name: str) -> Held:
         """The same arrays, with a prefix before every name."""
-        return Held(self._left, self.mmap, _joined(self.name, name), self._checksums)
+        return Held(self._left, self.mmap, _joined(self.name, name))
 
     def __contains__(self, name: str) -> bool:
         return _joined(self.name, name) in self._left
@@ -106,13 +96,6 @@ class Held:
     def pop(self, name: str) -> np.ndarray:
         """One array, without any check."""
         return self._left.pop(_joined(self.name, name))
-
-    def intact(self, name: str) -> np.ndarray:
-        """One array, with only its checksum checked, even with ``mmap``, where other checksums are not."""
-        array, whole_name = self.pop(name), _joined(self.name, name)
-        if self._checksums is None or checksum(array) != self._checksums.get(whole_name):
-            raise ValueError(f"the checksum of {whole_name} does not match")
-        return array
 
     def take(self, name: str, kind: str, *shape: int | None) -> np.ndarray:
         """An array of a kind of numbers ("f", "i" or "b") and a shape. A length of None means any length except 0."""
