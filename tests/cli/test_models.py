@@ -190,6 +190,36 @@ def test_ranking_is_that_of_the_library(more):
     np.testing.assert_allclose([float(row["probability"]) for row in rows], want, rtol=1e-9)
 
 
+def test_ranking_leaves_out_files_of_ids_or_ranks_only_these(tmp_path):
+    (tmp_path / "out.txt").write_text("player 7\n\nplayer 8\nnobody\n")
+    (tmp_path / "among.txt").write_text("player 2\nplayer 7\nplayer 9\nplayer 3\n")
+    loaded, among = TableRanker.load("model/"), [f"player {i}" for i in (2, 7, 9, 3)]
+    for more, limits in (
+        (["--exclude-file", tmp_path / "out.txt"], {"exclude": ["player 7", "player 8"]}),
+        (
+            ["--candidates-file", tmp_path / "among.txt"],
+            {"candidates": among},
+        ),
+        (
+            ["--candidates-file", tmp_path / "among.txt", "--exclude", "player 2", "--worst"],
+            {"candidates": among[1:], "order": "worst"},
+        ),
+        (["--worst", "--top", 3], {"order": "worst", "top": 3}),
+    ):
+        done = run("rank", "model", "--query", "player 3", "--top", 30, *more)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        want = loaded.rank(["player 3"], **{"top": 30, **limits})
+        assert [row["object"] for row in rows] == want.ids[0].tolist()
+        np.testing.assert_allclose([float(row["score"]) for row in rows], want.scores[0], rtol=1e-6)
+    (tmp_path / "empty.txt").write_text("\n")
+    assert "no ids" in run("rank", "model", "-q", "player 3", "--exclude-file", tmp_path / "empty.txt", code=1).stderr
+    (tmp_path / "wrong.txt").write_text("playr 7\n")
+    asked = ["rank", "model", "-q", "player 3", "--candidates-file", tmp_path / "wrong.txt"]
+    assert "'player 7'" in run(*asked, code=1).stderr
+    asked[-1] = tmp_path / "missing.txt"
+    assert "cannot be read" in run(*asked, code=1).stderr
+
+
 def test_ranking_as_json_parquet_table_and_file(tmp_path):
     asked = ["rank", "model", "--query", "player 3", "--query", "player 4", "--query-file", "new.csv", "--top", 2]
     plain = list(csv.DictReader(io.StringIO(run(*asked).stdout)))

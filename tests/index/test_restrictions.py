@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from builders import FIVE_QUERIES, SIXTY_NODES, index_of_classes, ranker_of_classes
-from condrank.index.restrictions import Restriction
+from condrank.rankers.restrictions import Restriction
 from reference_index import KINDS, NAMES, OBJECTS, QUERIES, assert_same, fitted, linear, make, naive_top
 
 
@@ -53,6 +53,25 @@ def test_excluded_objects_and_candidates_give_the_naive_answers(kind, seed, smal
             assert np.isneginf(found.scores[missing]).all()
             taken = np.take_along_axis(scores, np.where(missing, 0, found.indices), axis=1)
             np.testing.assert_allclose(found.scores[~missing], taken[~missing], rtol=1e-6)
+            worst = index.top(QUERIES, k, exclude=exclude, candidates=candidates, order="worst")
+            np.testing.assert_array_equal(worst.indices, naive_top(-scores, k, allowed))
+            missing = worst.indices < 0
+            assert np.isneginf(worst.scores[missing]).all()
+            taken = np.take_along_axis(scores, np.where(missing, 0, worst.indices), axis=1)
+            np.testing.assert_allclose(worst.scores[~missing], taken[~missing], rtol=1e-6)
+            by_rank = ranker.rank(QUERIES, OBJECTS, k, exclude=_also(exclude, gone, n), candidates=candidates)
+            np.testing.assert_array_equal(by_rank.indices, found.indices)
+            by_rank = ranker.rank(
+                QUERIES, OBJECTS, k, exclude=_also(exclude, gone, n), candidates=candidates, order="worst"
+            )
+            assert_same(by_rank, worst)
+
+
+def _also(exclude, gone, n):
+    """What to exclude for each conditioning node, with the removed objects, which `rank` does not know of."""
+    if exclude is None or not isinstance(exclude, list):
+        return np.union1d(gone, [] if exclude is None else exclude).astype(int)
+    return [np.union1d(one, gone).astype(int) for one in exclude]
 
 
 def test_missing_places_have_no_name():

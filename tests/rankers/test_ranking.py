@@ -240,3 +240,24 @@ def test_rankings_of_no_one_are_empty():
     graph = RelationGraph(TWELVE_NODES, TWELVE_LABELS)
     ranking = ConditionalRanker().fit(graph).rank(graph[[]], top=3)
     assert len(ranking) == 0
+
+
+def test_objects_are_excluded_or_chosen_by_id_and_the_worst_may_come_first():
+    ranker = ConditionalRanker().fit(RelationGraph(X, Y, ids=IDS))
+    scores = ranker.predict(NEW)
+    worst = ranker.rank(NEW, top=4, order="worst")
+    np.testing.assert_array_equal(worst.indices, full_sort(-scores, 4))
+    assert (np.diff(worst.scores, axis=1) >= 0).all()
+    found = ranker.rank(NEW, top=4, exclude=["n3", "n5", "nobody"])
+    scores[:, [3, 5]] = -np.inf
+    np.testing.assert_array_equal(found.ids, IDS[full_sort(scores, 4)])
+    found = ranker.rank(NEW[:2], top=4, candidates=[["n1", "n2"], ["n7"]], exclude=["n2"])
+    assert found.ids.tolist() == [["n1"], ["n7"]]
+    found = ranker.rank(NEW[:2], top=4, candidates=[["n1", "n2"], ["n7"]])
+    assert found.ids[1].tolist() == ["n7", None]
+    assert found[1] == [("n7", pytest.approx(float(ranker.predict(NEW[1:2])[0, 7])))]
+    graph = RelationGraph(X, Y, ids=IDS)
+    assert "n4" not in ranker.rank(graph, top=N, exclude=["n4"]).ids
+    refused("unknown: 'm'", ranker.rank, NEW, candidates=["n1", "m"])
+    refused("order must be", ranker.rank, NEW, order="up")
+    refused("each of the 7 queries", ranker.rank, NEW, exclude=[["n1"]])

@@ -57,6 +57,13 @@ def test_objects_can_be_excluded_or_chosen(client):
     asked = {"queries": ["Node 1", NEW], "candidates": [["Node 5"], ["Node 6", "Node 8"]], "exclude": [[], ["Node 8"]]}
     found = client.post("/rank", json=asked).json()["rankings"]
     assert [[place["id"] for place in one["ranking"]] for one in found] == [["Node 5"], ["Node 6"]]
+    best = client.get("/rank/Node 1?k=29").json()["ranking"]
+    for found in (
+        client.get("/rank/Node 1?k=4&order=worst").json()["ranking"],
+        client.post("/rank", json={"queries": ["Node 1"], "k": 4, "order": "worst"}).json()["rankings"][0]["ranking"],
+    ):
+        assert found == best[:-5:-1]
+    assert client.get("/rank/Node 1?order=bad").status_code == 422
     (found,) = client.post("/rank", json={"queries": ["Node 1"], "candidates": []}).json()["rankings"]
     assert found["ranking"] == []
 

@@ -52,6 +52,17 @@ def test_rankings_have_ids_and_leave_the_node_itself_out(fitted):
         assert ranking.ids[row].tolist() == [f"n{i}" for i in order]
         assert ranking.indices[row].tolist() == order
         np.testing.assert_allclose(ranking.scores[row], scores[row, order])
+    for row, (query, other) in enumerate(((3, 5), (0, 6))):
+        limited = fitted.rank(["n3", "n0"], top=4, exclude=[["n5"], ["n6"]])
+        order = [i for i in np.argsort(-scores[row], kind="stable") if i not in (query, other)][:4]
+        assert limited.ids[row].tolist() == [f"n{i}" for i in order]
+        order = [i for i in np.argsort(scores[row], kind="stable") if i != query][:4]
+        assert fitted.rank(["n3", "n0"], top=4, order="worst").ids[row].tolist() == [f"n{i}" for i in order]
+    few = fitted.rank(["n3", "n0"], candidates=["n3", "n4"])
+    assert few.ids[0].tolist() == ["n4", None]
+    assert set(few.ids[1]) == {"n3", "n4"}
+    assert few.query_ids.tolist() == ["n3", "n0"]
+    assert fitted.rank("n3", objects=["n4", "n6"], exclude=["n4"]).ids.tolist() == [["n6"]]
     everything = fitted.rank("n3", top=1000)
     assert everything.ids.shape == (1, N - 1)
     assert "n3" not in everything.ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +40,13 @@ def rank(
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="An object to leave out (repeatable).")
     ] = None,
+    exclude_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Ids of objects to leave out, one in a line.")
+    ] = None,
+    candidates_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Ids of the only objects to rank, one in a line.")
+    ] = None,
+    worst: Annotated[bool, typer.Option("--worst", help="The worst objects, worst first.")] = False,
     include_self: Annotated[bool, typer.Option("--include-self", help="Keep a node in its own ranking.")] = False,
     form: Annotated[
         Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
@@ -53,15 +61,18 @@ def rank(
         raise typer.BadParameter(
             "give the id of a node, or a file of new nodes with --query-file", param_hint="--query"
         )
-    if query_file == objects == Path("-"):
-        raise typer.BadParameter("only one table can come from standard input", param_hint="-")
+    if [query_file, objects, exclude_file, candidates_file].count(Path("-")) > 1:
+        raise typer.BadParameter("only one file can come from standard input", param_hint="-")
     form = choose_format(form, as_json, output)
     from condrank.tables.ranker import TableRanker
 
     ranker = TableRanker.load(model)
-    left_out = set(exclude or [])
+    left_out = [*(exclude or []), *([] if exclude_file is None else _ids_of(exclude_file, "--exclude-file"))]
+    among = None if candidates_file is None else _ids_of(candidates_file, "--candidates-file")
     if objects is None:
-        find_known(list(left_out), ranker.object_ids_, "--exclude")
+        find_known(exclude or [], ranker.object_ids_, "--exclude")
+        find_known(among or [], ranker.object_ids_, "--candidates-file")
+    limits: dict[str, Any] = {"exclude": left_out or None, "candidates": among, "order": "worst" if worst else "best"}
     given: Any = objects
     if objects is not None:
         given = ranker.objects_.columns(objects, "objects")
@@ -73,8 +84,7 @@ def rank(
         asked.append(query_file)
     rows: Records = []
     for queries in asked:
-        found = ranker.rank(queries, given, top + len(left_out), exclude_self=not include_self)
-        rows += _rows(found, ranker, left_out, top)
+        rows += _rows(ranker.rank(queries, given, top, exclude_self=not include_self, **limits), ranker)
     names = ["query", "rank", "object", "score"]
     names += ["probability"] if ranker.ranker_.loss == "logistic" else []
     write_rows(rows, names, form, output, {"model": str(model), "rankings": _nested(rows)})
@@ -97,7 +107,19 @@ def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
         fail(f"{option}: the model does not know {name!r}; {hint}")
 
 
-def _rows(found: Ranking, ranker: TableRanker, left_out: set[str], top: int) -> Records:
+def _ids_of(file: Path, option: str) -> list[str]:
+    """Ids of a text file (or of standard input), one in a line; empty lines are skipped."""
+    try:
+        text = sys.stdin.read() if file == Path("-") else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"{option}: {file} cannot be read: {error}")
+    ids = [line.strip() for line in text.splitlines() if line.strip()]
+    if not ids:
+        fail(f"{option}: {file} has no ids; write one in each line")
+    return ids
+
+
+def _rows(found: Ranking, ranker: TableRanker) -> Records:
     """One row per place, with a probability beside the score for the logistic loss."""
     from scipy.special import expit
 
@@ -105,11 +127,9 @@ def _rows(found: Ranking, ranker: TableRanker, left_out: set[str], top: int) -> 
     assert found.ids is not None
     for position in range(len(found)):
         query = position if found.query_ids is None else found.query_ids[position]
-        place = 0
-        for one, score in zip(found.ids[position], found.scores[position], strict=True):
-            if place == top or str(plain(one)) in left_out:
-                continue
-            place += 1
+        there = found.indices[position] >= 0
+        ranked = zip(found.ids[position][there], found.scores[position][there], strict=True)
+        for place, (one, score) in enumerate(ranked, start=1):
             row = {"query": query, "rank": place, "object": one, "score": float(score)}
             if ranker.ranker_.loss == "logistic":
                 row["probability"] = float(expit(score))

@@ -34,10 +34,10 @@ from condrank.index.coordinates import (
 )
 from condrank.index.exact import finished, search
 from condrank.index.lists import InvertedLists, faiss
-from condrank.index.restrictions import Restriction
 from condrank.index.vectors import InnerProducts, VectorScores
 from condrank.nodes import Nodes
 from condrank.persistence.arrays import Arrays, Held
+from condrank.rankers.restrictions import Restriction
 
 
 class ApproximateSearch:

@@ -12,9 +12,9 @@ import numpy as np
 
 from condrank.base.blocks import in_threads, n_processors, row_blocks
 from condrank.base.measured import INDEX_THREADS_LEAST_QUERIES
-from condrank.index.restrictions import Restriction
 from condrank.index.selection import Best
 from condrank.index.vectors import VectorScores
+from condrank.rankers.restrictions import Restriction
 
 
 def search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:

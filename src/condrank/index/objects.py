@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from condrank.base.arrays import check_features
-from condrank.base.checks import check_count, check_ids
+from condrank.base.checks import check_choice, check_count, check_ids
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.index.approximate import ApproximateSearch, check_recall
 from condrank.index.exact import search
 from condrank.index.growing import GrowingRows
 from condrank.index.names import Names, look_up
-from condrank.index.restrictions import Restriction, read_choice
 from condrank.index.snapshot import Snapshot
 from condrank.index.vectors import InnerProducts, ModelScores, VectorScores, known_by_place
 from condrank.nodes import Nodes
 from condrank.nodes.checking import positions
 from condrank.persistence.arrays import Arrays, Held
 from condrank.rankers.base import fitted_of, read_pair
-from condrank.rankers.ranking import Ranking
+from condrank.rankers.ranking import ORDERS, Ranking, ranking_of
+from condrank.rankers.restrictions import Restriction, read_choice
 
 
 class ObjectIndex:
@@ -130,7 +130,14 @@ class ObjectIndex:
         return f"ObjectIndex({len(self):,} objects, {self.kind})"
 
     def top(
-        self, queries: Any = None, k: int = 10, *, ids: Any = None, exclude: Any = None, candidates: Any = None
+        self,
+        queries: Any = None,
+        k: int = 10,
+        *,
+        ids: Any = None,
+        exclude: Any = None,
+        candidates: Any = None,
+        order: str = "best",
     ) -> Ranking:
         """The k best objects for each conditioning node, best first. Equal scores are ordered by position.
 
@@ -146,6 +153,8 @@ class ObjectIndex:
             Objects to leave out, and the only objects to rank, for all conditioning nodes or for each: by id, or by
             position if the objects have no ids. Excluding an unknown id or a removed object is no error; a position
             that no object ever had is one. Candidates are always ranked exactly.
+        order : {"best", "worst"}
+            Whether the k best objects are found, best first, or the k worst, worst first.
 
         Returns
         -------
@@ -154,17 +163,19 @@ class ObjectIndex:
             (``ids`` then has dtype object).
         """
         k = check_count("k", k)
+        check_choice("order", order, ORDERS)
         held, nodes = self._held, self._queries(queries, ids)
         restriction, each = self._restriction(held, len(nodes), exclude, candidates)
         k = min(k, held.n - len(held.gone))
         scores = self._scores(nodes, held.objects)
+        scores = scores.negated() if order == "worst" else scores
         if each is not None:
             places, values = self._for_each(scores, k, restriction, each)
         elif restriction.columns is None and self._near is not None:
             places, values = self._near.search(scores, k, held.n, restriction)
         else:
             places, values = search(scores, k, restriction)
-        return _ranking(places, values, held.ids, nodes.ids)
+        return ranking_of(places, values, held.ids, nodes.ids, order)
 
     def recall(self, queries: Any = None, k: int = 10, *, ids: Any = None) -> float:
         """Share of the exact k best objects that `top` finds, over all given conditioning nodes."""
@@ -317,17 +328,3 @@ def _check_scored(scorer: Any, nodes: Nodes | None) -> None:
     """Refuse objects that the model cannot score, such as new ones for a kernel that only knows training nodes."""
     if nodes is not None:
         next(iter(scorer.blocks(None, nodes.block(slice(1)))))
-
-
-def _ranking(places: np.ndarray, values: np.ndarray, ids: np.ndarray | None, query_ids: np.ndarray | None) -> Ranking:
-    """A ranking that is as wide as the longest row."""
-    width = int((places >= 0).sum(axis=1).max(initial=0)) if len(places) else places.shape[1]
-    places, values = places[:, :width], values[:, :width]
-    if ids is None:
-        return Ranking(places, values, None, query_ids)
-    missing = places < 0
-    names = ids[np.where(missing, 0, places)] if len(ids) else np.empty(places.shape, dtype=ids.dtype)
-    if missing.any():
-        names = names.astype(object)
-        names[missing] = None
-    return Ranking(places, values, names, query_ids)

@@ -125,6 +125,10 @@ class VectorScores:
         """The scores of some of the conditioning nodes."""
         return VectorScores(self.Q[rows], self.shift[rows], self.X)
 
+    def negated(self) -> VectorScores:
+        """The scores with the other sign: the worst objects become the best."""
+        return VectorScores(-self.Q, -self.shift, self.X)
+
     def blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
         """Rows, first column and scores of blocks of all objects, or of some. O(nmp) in all.
 
@@ -158,10 +162,12 @@ class ModelScores:
         Objects; None means the training objects, which some models know only by position.
     n_training : int
         Number of training objects.
+    sign : {1, -1}
+        By what scores are multiplied.
     """
 
-    def __init__(self, scorer: Any, queries: Nodes, parts: tuple[Nodes | None, ...], n_training: int):
-        self.scorer, self.queries, self.parts, self.n_training = scorer, queries, parts, n_training
+    def __init__(self, scorer: Any, queries: Nodes, parts: tuple[Nodes | None, ...], n_training: int, sign: int = 1):
+        self.scorer, self.queries, self.parts, self.n_training, self.sign = scorer, queries, parts, n_training, sign
         self.shift = np.zeros(len(queries))
 
     def __len__(self) -> int:
@@ -170,10 +176,18 @@ class ModelScores:
     def take(self, rows: Any) -> ModelScores:
         """The scores of some of the conditioning nodes."""
         chosen = np.arange(len(self))[rows]
-        return ModelScores(self.scorer, self.queries.take(chosen), self.parts, self.n_training)
+        return ModelScores(self.scorer, self.queries.take(chosen), self.parts, self.n_training, self.sign)
+
+    def negated(self) -> ModelScores:
+        """The scores with the other sign: the worst objects become the best."""
+        return ModelScores(self.scorer, self.queries, self.parts, self.n_training, -self.sign)
 
     def blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
         """As `VectorScores.blocks`, in blocks of objects that are small enough for their kernel values."""
+        for rows, start, scores in self._blocks(columns):
+            yield rows, start, scores if self.sign > 0 else -scores
+
+    def _blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, int, np.ndarray]]:
         first = start = 0
         for part in self.parts:
             m = self.n_training if part is None else len(part)

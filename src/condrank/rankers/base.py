@@ -14,6 +14,7 @@ from condrank.base.blocks import row_blocks
 from condrank.base.checks import OUT_OF_SCALE, check_choice, check_count
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import edge_scores, pooled_rank_loss
+from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
@@ -21,6 +22,7 @@ from condrank.nodes.checking import positions, read_nodes
 from condrank.observations import Edges
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
+from condrank.rankers.restrictions import read_restriction
 
 if TYPE_CHECKING:
     from condrank.index import ObjectIndex
@@ -80,15 +82,41 @@ class Ranker(BaseEstimator):
             raise ValueError(f"scores overflow in {scores.dtype}, first that of pairs.{wrong[0]}: {OUT_OF_SCALE}")
         return scores
 
-    def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
-        """The ``top`` best objects for each conditioning node, best first. Scores are computed in blocks and not kept.
+    def rank(
+        self,
+        queries: Any,
+        objects: Any = None,
+        top: int = 10,
+        *,
+        exclude: Any = None,
+        candidates: Any = None,
+        order: str = "best",
+    ) -> Ranking:
+        """The ``top`` objects for each conditioning node, best first. Scores are computed in blocks and not kept.
 
-        Queries and objects are as in `predict`. If there are fewer than ``top`` objects, all are ranked.
+        Parameters
+        ----------
+        queries, objects
+            As in `predict`.
+        top : int
+            Length of a ranking. If there are fewer objects, all are ranked.
+        exclude, candidates : sequence, or sequence of n_queries sequences, optional
+            Objects to leave out, and the only objects to rank, for all conditioning nodes or for each: by id, or by
+            position if the objects have no ids. Excluding an unknown id is no error. If a conditioning node has fewer
+            objects than another, its last places have index -1, score -∞ and id None.
+        order : {"best", "worst"}
+            Whether the best objects come first, or the worst.
         """
         fitted = fitted_of(self)
         top = check_count("top", top)
         first, second = read_pair(self, queries, objects)
-        return rank_objects(fitted.model, first, second, top, fitted.objects if second is None else second)
+        names = fitted.objects if second is None else second
+        restriction = each = None
+        if exclude is not None or candidates is not None:
+            n_queries = len(names if first is None else first)
+            ids = None if names.ids is None else Ids(names.ids)
+            restriction, each = read_restriction(exclude, candidates, ids, len(names), n_queries)
+        return rank_objects(fitted.model, first, second, top, names, order, restriction, each)
 
     def index(
         self,

@@ -8,21 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.checks import check_scores
+from condrank.base.checks import check_choice, check_scores
 from condrank.models.model import Model
 from condrank.nodes import Nodes
+from condrank.rankers.restrictions import Restriction
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The best objects for each conditioning node, best first.
+    """The best objects for each conditioning node, best first; or the worst, worst first.
 
     Attributes
     ----------
     indices : ndarray of int, shape (n_queries, top)
-        Positions of the objects.
+        Positions of the objects; -1 where a conditioning node has fewer objects than another.
     scores : ndarray of shape (n_queries, top)
-        Their scores, descending; equal scores are ordered by position.
+        Their scores, descending (worst first: ascending); equal scores are ordered by position. -∞ for no object.
     ids : ndarray of shape (n_queries, top) or None
         Their ids, if the objects have ids.
     query_ids : ndarray of shape (n_queries,) or None
@@ -75,18 +76,88 @@ class Ranking:
         return "\n".join(lines)
 
 
-def rank_objects(scorer: Any, queries: Nodes | None, objects: Nodes | None, top: int, names: Nodes) -> Ranking:
-    """The ``top`` best objects for each conditioning node. Scores are computed in blocks; ``names`` has the ids."""
+ORDERS = ("best", "worst")
+
+
+def rank_objects(
+    scorer: Any,
+    queries: Nodes | None,
+    objects: Nodes | None,
+    top: int,
+    names: Nodes,
+    order: str = "best",
+    restriction: Restriction | None = None,
+    each: list[np.ndarray] | None = None,
+) -> Ranking:
+    """The ``top`` objects for each conditioning node. Scores are computed in blocks.
+
+    Parameters
+    ----------
+    scorer : Scorer
+        The model.
+    queries, objects : Nodes or None
+        Conditioning nodes and objects; None means those of training.
+    top : int
+        Length of a ranking.
+    names : Nodes
+        The objects with their ids.
+    order : {"best", "worst"}
+        Which objects come first.
+    restriction : Restriction, optional
+        Objects to leave out, or the only ones to rank.
+    each : list of ndarray, optional
+        The only objects to rank for each conditioning node.
+    """
+    check_choice("order", order, ORDERS)
     indices, scores = [], []
-    for _, block in finite_blocks(scorer, queries, objects):
+    for rows, block in finite_blocks(scorer, queries, objects):
+        block = -block if order == "worst" else block
+        if restriction is not None:
+            block = _restricted(block, rows, restriction, each)
         best = top_indices(block, top)
         indices.append(best)
         scores.append(np.take_along_axis(block, best, axis=1))
     if not indices:
         indices, scores = [np.empty((0, min(top, len(names))), dtype=np.intp)], [np.empty((0, min(top, len(names))))]
-    found = np.concatenate(indices)
-    ids = None if names.ids is None else names.ids[found]
-    return Ranking(found, np.concatenate(scores), ids, None if queries is None else queries.ids)
+    found, values = np.concatenate(indices), np.concatenate(scores)
+    query_ids = None if queries is None else queries.ids
+    if restriction is None:
+        values = -values if order == "worst" else values
+        return Ranking(found, values, None if names.ids is None else names.ids[found], query_ids)
+    found = found if restriction.columns is None else restriction.columns[found]
+    return ranking_of(np.where(np.isfinite(values), found, -1), values, names.ids, query_ids, order)
+
+
+def _restricted(scores: np.ndarray, rows: slice, restriction: Restriction, each: list[np.ndarray] | None) -> np.ndarray:
+    """A copy of a block of scores, with -∞ for what is left out, or only the columns of the candidates."""
+    scores = np.array(scores) if restriction.columns is None else scores[:, restriction.columns]
+    restriction.exclude(rows, 0, scores)
+    for row, places in enumerate([] if each is None else each[rows]):
+        barred = np.ones(scores.shape[1], dtype=bool)
+        barred[places] = False
+        scores[row, barred] = -np.inf
+    return scores
+
+
+def ranking_of(
+    places: np.ndarray, values: np.ndarray, ids: np.ndarray | None, query_ids: np.ndarray | None, order: str
+) -> Ranking:
+    """A ranking that is as wide as the longest row, from places (-1 for no object) and values, largest first.
+
+    The values are scores; for the order "worst" they are negated scores.
+    """
+    width = int((places >= 0).sum(axis=1).max(initial=0)) if len(places) else places.shape[1]
+    places, values = places[:, :width], values[:, :width]
+    missing = places < 0
+    if order == "worst":
+        values = np.where(missing, -np.inf, -values)
+    if ids is None:
+        return Ranking(places, values, None, query_ids)
+    names = ids[np.where(missing, 0, places)] if len(ids) else np.empty(places.shape, dtype=ids.dtype)
+    if missing.any():
+        names = names.astype(object)
+        names[missing] = None
+    return Ranking(places, values, names, query_ids)
 
 
 def finite_blocks(scorer: Any, queries: Nodes | None, objects: Nodes | None) -> Iterator[tuple[slice, np.ndarray]]:

@@ -26,14 +26,14 @@ def rankings_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
         Bounds of the request.
     """
     asked = read_rank(body, limits)
-    answers = model.rank(asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self)
+    answers = model.rank(asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self, asked.order)
     rankings = b",".join(map(_ranking, answers))
     return b'{"model":%b,"rankings":[%b]}' % (to_json(model.file_fingerprint), rankings)
 
 
-def ranking_json(model: ServedModel, query: str, k: int, exclude_self: bool) -> bytes:
+def ranking_json(model: ServedModel, query: str, k: int, exclude_self: bool, order: str = "best") -> bytes:
     """The ranking for one known node, as `schemas.Ranked` describes it."""
-    (answer,) = model.rank([query], k, None, None, exclude_self)
+    (answer,) = model.rank([query], k, None, None, exclude_self, order)
     return _ranking(answer)
 
 

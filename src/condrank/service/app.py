@@ -31,6 +31,7 @@ from condrank.service.schemas import (
     HealthAnswer,
     NodeAnswer,
     NodesAnswer,
+    Order,
     RankAnswer,
     Ranked,
     RankRequest,
@@ -139,9 +140,10 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         id: Annotated[str, Path(description="Id of a known node.")],
         k: Annotated[int, Query(ge=1, description="Places of the ranking."), WHOLE_TEXT] = places,
         exclude_self: Annotated[bool, Query(description="Leave the node out of its own ranking.")] = True,
+        order: Annotated[Order, Query(description="Whether the best objects come first, or the worst.")] = "best",
     ) -> Response:
         bound("k", k, limits.k)
-        return await answered(request, ranking_json, id, k, exclude_self)
+        return await answered(request, ranking_json, id, k, exclude_self, order)
 
     @app.post(
         "/score",

@@ -77,6 +77,7 @@ class ServedModel:
         exclude: Sequence[Any] | None = None,
         candidates: Sequence[Any] | None = None,
         exclude_self: bool = True,
+        order: str = "best",
     ) -> list[Answer]:
         """The k best objects for each conditioning node: known nodes by id, new ones by columns.
 
@@ -90,6 +91,8 @@ class ServedModel:
             Objects to leave out, and the only ones to rank. Leaving out an unknown object is no error.
         exclude_self : bool
             Leave a node out of its own ranking.
+        order : {"best", "worst"}
+            Whether the best objects come first, or the worst.
         """
         features, names, places = self._read(queries, "queries")
         left_out = self._choice(exclude, len(queries), "exclude")
@@ -103,7 +106,7 @@ class ServedModel:
             # One list for all is checked once, not again for each conditioning node.
             given["candidates"] = among if any(isinstance(one, list) for one in candidates) else among[0]
         with _computing(queries):
-            found = self.index.top(features, k, **given)
+            found = self.index.top(features, k, order=order, **given)
         answers = []
         for row, (name, barred) in enumerate(zip(names, left_out, strict=True)):
             there = found.indices[row] >= 0

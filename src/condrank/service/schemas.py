@@ -10,6 +10,7 @@ from condrank.service.given import WHOLE, AnyNode, Chosen, wrong
 
 ShownId = str | int | float | bool
 Role = Literal["queries", "objects"]
+Order = Literal["best", "worst"]
 PLACES = 10  # of a ranking if a request does not say how many, or fewer if the service has a lower limit
 
 
@@ -45,6 +46,7 @@ class RankRequest(Strict):
         Chosen | None, Field(description="The only objects to rank: one list for all queries, or one list for each.")
     ] = None
     exclude_self: Annotated[StrictBool, Field(description="Leave a node out of its own ranking.")] = True
+    order: Annotated[Order, Field(description="Whether the best objects come first, or the worst.")] = "best"
 
 
 class Place(BaseModel):

@@ -19,6 +19,7 @@ from condrank.nodes import Nodes
 from condrank.rankers.base import Ranker, fitted_of, score_pairs
 from condrank.rankers.conditional import ConditionalRanker, strengths_of
 from condrank.rankers.ranking import Ranking, rank_objects, without_self
+from condrank.rankers.restrictions import read_restriction
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.known import KnownNodes, know
@@ -98,7 +99,17 @@ class TableRanker(BaseEstimator):
         self.queries_, self.objects_ = self._in_order(*know(graph, encoded, encoders, self._kernels()))
         return self
 
-    def rank(self, queries: Any, objects: Any = None, top: int = 10, *, exclude_self: bool = True) -> Ranking:
+    def rank(
+        self,
+        queries: Any,
+        objects: Any = None,
+        top: int = 10,
+        *,
+        exclude_self: bool = True,
+        exclude: Any = None,
+        candidates: Any = None,
+        order: str = "best",
+    ) -> Ranking:
         """The ``top`` objects for each conditioning node, best first, by id.
 
         Parameters
@@ -113,6 +124,12 @@ class TableRanker(BaseEstimator):
             Length of a ranking; at most the number of objects.
         exclude_self : bool
             Leave a node out of its own ranking. A ranking then has at most one object fewer than there are.
+        exclude, candidates : sequence of ids, or sequence of n_queries sequences, optional
+            Objects to leave out, and the only objects to rank, for all conditioning nodes or for each. Excluding an
+            unknown id is no error. If a conditioning node has fewer objects than another, its last places have index
+            -1, score -∞ and id None.
+        order : {"best", "worst"}
+            Whether the best objects come first, or the worst.
         """
         top = check_count("top", top)
         check_is_fitted(self, "ranker_")
@@ -121,8 +138,13 @@ class TableRanker(BaseEstimator):
         itself = np.full(len(first), -1)
         if exclude_self and query_ids is not None and self.queries_ is self.objects_:
             itself = names.places(query_ids)
+        scorer, named = fitted_of(self.ranker_).model, Nodes(names.ids[:, None], None, names.ids)
+        if exclude is not None or candidates is not None:
+            limits = read_restriction(exclude, candidates, names, len(names), len(first), itself)
+            found = rank_objects(scorer, first, second, top, named, order, *limits)
+            return Ranking(found.indices, found.scores, found.ids, query_ids)
         excludes = bool((itself >= 0).any())
-        ranked = rank_objects(fitted_of(self.ranker_).model, first, second, top + excludes, Nodes(names.ids[:, None]))
+        ranked = rank_objects(scorer, first, second, top + excludes, named, order)
         indices, scores = ranked.indices, ranked.scores
         if excludes:
             indices, scores = without_self(itself, indices, scores, min(top, len(names) - 1))

@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from condrank.frames.ids import Ids, as_id_array, shown
+from condrank.nodes import Nodes
+from condrank.nodes.checking import positions
+
 Places = np.ndarray
 LookUp = Callable[[np.ndarray], Places]
 
@@ -81,6 +85,41 @@ class Restriction:
             row, column = self.rows[low:high], self.excluded[low:high]
             mine = (row >= rows.start) & (row < rows.stop)
             scores[row[mine] - rows.start, column[mine] - start] = -np.inf
+
+
+def find_objects(ids: Ids | None, n: int, name: str, strict: bool) -> LookUp:
+    """A function from ids (or, if n objects have none, from their positions) to positions.
+
+    If ``strict``, an unknown id raises a ValueError, otherwise it is left out.
+    """
+
+    def places(named: np.ndarray) -> Places:
+        if ids is None:
+            return positions(named, Nodes(np.empty((n, 0))), name)
+        given = as_id_array(named)
+        found = ids.places(given)
+        if strict and (found < 0).any():
+            one = shown(given, int(np.argmax(found < 0)))
+            raise ValueError(f"{name} has {int((found < 0).sum())} object(s) that are unknown: {one!r}; {ids.hint}")
+        return found[found >= 0]
+
+    return places
+
+
+def read_restriction(
+    exclude: Any, candidates: Any, ids: Ids | None, n: int, n_queries: int, itself: np.ndarray | None = None
+) -> tuple[Restriction, list[Places] | None]:
+    """What a ranking of n objects leaves out, and the candidates of each conditioning node if they are given for each.
+
+    ``itself`` (n_queries,) is the position of each conditioning node among the objects if it is to be left out, or -1.
+    """
+    common, each = read_choice(exclude, n_queries, "exclude", find_objects(ids, n, "exclude", strict=False))
+    if itself is not None:
+        own = [place[place >= 0] for place in itself[:, None]]
+        each = own if each is None else [np.union1d(*both) for both in zip(each, own, strict=True)]
+    restriction = Restriction.of(np.zeros(0, dtype=np.intp), common, each)
+    among = read_choice(candidates, n_queries, "candidates", find_objects(ids, n, "candidates", strict=True))
+    return (restriction if among[0] is None else restriction.among(among[0])), among[1]
 
 
 def read_choice(given: Any, n_queries: int, name: str, look_up: LookUp) -> tuple[Places | None, list[Places] | None]:
