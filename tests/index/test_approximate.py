@@ -141,3 +141,27 @@ def test_balancing_changes_no_ranking_and_equalises_second_moments():
     assert np.isclose(moments.max(), 1.0, rtol=1e-6)
     for nothing in (np.zeros((5, 6)), queries[:5] * 0):
         assert np.isfinite(np.concatenate(balance(nothing, nothing)[1:])).all()
+
+
+def test_an_interrupted_addition_leaves_the_index_as_it_was(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr("condrank.index.approximate.LIST_ADDED_OBJECTS", 4)
+    monkeypatch.setattr("condrank.index.approximate.LIST_LEAST_OBJECTS_PER_FETCHED", 1)
+    index = linear().index(OBJECTS, kind="approximate", recall=1.0)
+    before, real, calls = index.top(OBJECTS[:5], 3), index._near.coordinates.of_objects, []
+
+    def interrupted(objects, places):
+        calls.append(places)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(objects, places)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index._near.coordinates, "of_objects", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            index.add(10 * OBJECTS[:20])
+    assert len(index) == len(index._near.lists) == len(OBJECTS)
+    assert_same(index.top(OBJECTS[:5], 3), before)
+    more = OBJECTS[::-1] * 5
+    index.add(more)
+    assert_same(index.top(OBJECTS[:5], 3), linear().index(np.vstack([OBJECTS, more])).top(OBJECTS[:5], 3))

@@ -154,9 +154,14 @@ class ApproximateSearch:
         self.probes = int(good[0]) + 1 if len(good) else len(self.lists.centroids)
 
     def add(self, objects: Any, n: int, list_of: np.ndarray | None = None) -> None:
-        """Add n objects in blocks; a search waits for one block at most."""
-        for block in row_blocks(n, 1, budget=LIST_ADDED_OBJECTS):
-            self.lists.add(self.coordinates.of_objects(objects, block), None if list_of is None else list_of[block])
+        """Add n objects in blocks, all or none; a search waits for one block at most."""
+        before = len(self.lists)
+        try:
+            for block in row_blocks(n, 1, budget=LIST_ADDED_OBJECTS):
+                self.lists.add(self.coordinates.of_objects(objects, block), None if list_of is None else list_of[block])
+        except BaseException:  # also if the user interrupts: later objects must get the positions that the index gives
+            self.lists.cut(before)
+            raise
 
     def search(self, scores: Scores, k: int, n: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
         """As `condrank.index.exact.search` for the first n positions, but among the objects that the lists give.

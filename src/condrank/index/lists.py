@@ -73,6 +73,12 @@ class InvertedLists:
             self._lists.add_core(len(Y), *pointers)
             self.list_of = self._rows.joined(self.list_of, list_of)
 
+    def cut(self, n: int) -> None:
+        """Keep only the first n objects."""
+        with self._turns.alone():
+            self._lists.remove_ids(self._faiss.IDSelectorRange(n, len(self)))
+            self.list_of = self.list_of[:n]
+
     def order(self, W: np.ndarray) -> np.ndarray:
         """Place of each list (n, n_lists) in the order in which the queries W (n, s) would scan them."""
         order = np.argsort(-(W @ self.centroids.T), axis=1, kind="stable")
