@@ -44,7 +44,7 @@ def approximate(quick: bool) -> list[Row]:
     def bare() -> np.ndarray:
         gram = np.zeros((m, m))
         for block in row_blocks(n, 1, budget=2000):
-            values = landmarks.values(X[block])
+            values = landmarks.values(graph.nodes.block(block))
             gram += values.T @ values
         return gram
 
