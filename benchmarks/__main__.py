@@ -18,6 +18,7 @@ from experiments.tables import machine
 STORIES = (
     "complete",
     "accuracy",
+    "kernels",
     "metrics",
     "judging",
     "imports",
