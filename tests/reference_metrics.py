@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations, product
-from math import log2, sqrt
+from math import exp, log, log2, sqrt
 
 import numpy as np
 
@@ -82,3 +82,69 @@ def precision_at_k(y, h, k=10, relevant=0.0):
         return sum(v > relevant for v in ranked[:k]) / len(ranked[:k])
 
     return _expected(y, h, share) if any(v > relevant for v in y) else np.nan
+
+
+def recall_at_k(y, h, k=10, relevant=0.0):
+    n_relevant = sum(v > relevant for v in y)
+
+    def share(ranked):
+        return sum(v > relevant for v in ranked[:k]) / n_relevant
+
+    return _expected(y, h, share) if n_relevant else np.nan
+
+
+def hit_rate_at_k(y, h, k=10, relevant=0.0):
+    def is_hit(ranked):
+        return float(any(v > relevant for v in ranked[:k]))
+
+    return _expected(y, h, is_hit) if any(v > relevant for v in y) else np.nan
+
+
+def pooled_concordance_index(Y, H):
+    """Of matrices: every pair of observed entries, of the same row or not."""
+    return concordance_index(np.ravel(Y), np.ravel(H))
+
+
+def mean_squared_error(y, h):
+    seen = [(a - b) ** 2 for a, b in zip(y, h, strict=True) if not np.isnan(a)]
+    return sum(seen) / len(seen) if seen else np.nan
+
+
+def rm_squared(y, h):
+    if all(np.isnan(v) for v in y):
+        return np.nan
+    y, h = observed(y, h)
+    if len(set(y)) == 1 or len(set(h)) == 1:
+        return np.nan
+    r2 = np.corrcoef(y, h)[0, 1] ** 2
+    slope = sum(a * b for a, b in zip(y, h, strict=True)) / sum(b * b for b in h)
+    mean = sum(y) / len(y)
+    r02 = 1 - sum((a - slope * b) ** 2 for a, b in zip(y, h, strict=True)) / sum((a - mean) ** 2 for a in y)
+    return r2 * (1 - sqrt(abs(r2 - r02)))
+
+
+def _played(y, h, scale):
+    """Shares won and probabilities of winning of the observed games; ``y`` from -1 to 1."""
+    for a, b in zip(y, h, strict=True):
+        if not np.isnan(a):
+            p = {"log-odds": lambda b: 1 / (1 + exp(-b)), "probability": float, "outcome": lambda b: (1 + b) / 2}
+            yield (1 + a) / 2, min(max(p[scale](b), 0.0), 1.0)
+
+
+def log_loss(y, h, scale="log-odds"):
+    games = list(_played(y, h, scale))
+    eps = np.finfo(float).eps
+    games = [(won, min(max(p, eps), 1 - eps)) for won, p in games]
+    return sum(-won * log(p) - (1 - won) * log(1 - p) for won, p in games) / len(games) if games else np.nan
+
+
+def brier_score(y, h, scale="log-odds"):
+    games = list(_played(y, h, scale))
+    return sum((won - p) ** 2 for won, p in games) / len(games) if games else np.nan
+
+
+def accuracy(y, h, scale="log-odds"):
+    games = [(won, p) for won, p in _played(y, h, scale) if won != 0.5]
+    return (
+        sum(0.5 if p == 0.5 else float((p > 0.5) == (won > 0.5)) for won, p in games) / len(games) if games else np.nan
+    )

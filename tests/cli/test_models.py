@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from condrank import ConditionalRanker, TableRanker, cli
+from condrank import ConditionalRanker, TableRanker, cli, metrics
 from condrank.model_selection.holdout import ALPHAS
 from condrank.solvers import SOLVERS
 from condrank.tables import read_graph
@@ -279,6 +279,28 @@ def test_evaluate_a_saved_model_on_new_nodes(tmp_path):
     want = 1 - TableRanker.load("model").score("new.csv", "new_games.csv")
     assert json.loads(done.stdout)["scores"]["rank_loss"] == pytest.approx(want, abs=1e-12)
     assert [row["query"] for row in csv.DictReader((tmp_path / "q.csv").open())] == ["gus", "hal", "ian"]
+
+
+def test_evaluate_measures_games_and_takes_options_of_measures(tmp_path):
+    tables = ["--nodes", "new.csv", "--edges", "new_games.csv"]
+    names = ["log_loss", "accuracy", "precision_at_k:k=1,relevant=0.5", "pooled_concordance_index"]
+    asked = [word for name in names for word in ("--measure", name)]
+    found = json.loads(run("evaluate", "model", *tables, *asked, "--json", "--per-query", tmp_path / "q.csv").stdout)
+    ranker, graph = TableRanker.load("model"), read_graph("new.csv", "new_games.csv")
+    truth, scores = graph.to_dense(), ranker.predict(graph)
+    scale = "log-odds" if ranker.ranker_.loss == "logistic" else "outcome"
+    want = [metrics.log_loss(truth, scores, scale=scale), metrics.accuracy(truth, scores, scale=scale)]
+    want += [metrics.precision_at_k(truth, scores, k=1, relevant=0.5), metrics.pooled_concordance_index(truth, scores)]
+    assert [found["scores"][name] for name in names] == pytest.approx(want, abs=1e-12)
+    rows = list(csv.DictReader((tmp_path / "q.csv").open()))
+    assert float(rows[0]["log_loss"]) > 0
+    assert json.loads(run("evaluate", *FILES, *QUICK, *asked, "--folds", 2, "--json").stdout)["settings"]["4"]
+
+
+@pytest.mark.parametrize(("measure", "code"), [("ndcg:10", 2), ("ndcg:l=10", 2), ("f1", 1), ("f1:k=3", 1)])
+def test_evaluate_refuses_measures_and_options_that_do_not_exist(measure, code):
+    done = run("evaluate", *FILES, *QUICK, "--measure", measure, code=code)
+    assert measure.partition(":")[0] in done.stderr
 
 
 def test_diagnose_says_the_same_of_edges_alone():

@@ -43,12 +43,6 @@ def test_rows_of_very_different_lengths_are_packed_with_little_padding():
     np.testing.assert_array_equal(np.sort(rows), np.flatnonzero(lengths))
 
 
-def test_one_rectangle_keeps_the_order_of_the_rows():
-    (part,) = packed_rows(np.array([0, 2, 2, 5]), one=True)
-    np.testing.assert_array_equal(part.edges, [[0, 1, -1], [-1, -1, -1], [2, 3, 4]])
-    np.testing.assert_array_equal(part.take(np.arange(5.0), np.nan)[2], [2, 3, 4])
-
-
 def test_many_edges_are_counted_by_the_compiled_loops_alike():
     rng = np.random.default_rng(1)
     truth = np.where(rng.random((1500, 1500)) < 0.5, rng.normal(size=(1500, 1500)).round(2), np.nan)

@@ -10,7 +10,8 @@ from scipy.stats import kendalltau
 
 import reference_metrics as naive
 from condrank import metrics
-from condrank.metrics import inversion_loops, inversions
+from condrank.metrics import inversion_loops, inversions, pairs
+from condrank.metrics.given import Given
 
 nan = float("nan")
 
@@ -24,7 +25,7 @@ def test_backends_agree_with_the_naive_count(n_objects, n_levels, dtype, rng):
     if dtype is not np.int64:
         Y[rng.random(Y.shape) < 0.2] = nan
         Y[1] = nan
-    results = {backend: inversions.count_pairs(Y, H, backend=backend) for backend in ("numba", "numpy")}
+    results = {backend: pairs.count_pairs(Given(Y, H), backend=backend) for backend in ("numba", "numpy")}
     lower = Y[:, :, None] < Y[:, None, :]
     twice = 2 * (lower & (H[:, :, None] > H[:, None, :])).sum((1, 2)) + (lower & (H[:, :, None] == H[:, None])).sum(
         (1, 2)
@@ -36,7 +37,7 @@ def test_backends_agree_with_the_naive_count(n_objects, n_levels, dtype, rng):
 
 def test_more_objects_than_fit_into_sixteen_bits_are_counted(rng):
     y, h = rng.integers(0, 30_000, (1, 70_000)), rng.standard_normal((1, 70_000))
-    counts = [inversions.count_pairs(y, h, backend=backend) for backend in ("numba", "numpy")]
+    counts = [pairs.count_pairs(Given(y, h), backend=backend) for backend in ("numba", "numpy")]
     np.testing.assert_array_equal(counts[0], counts[1])
     tau = kendalltau(y[0], h[0]).statistic
     assert metrics.kendall_tau(y, h) == pytest.approx(tau, rel=1e-9)
@@ -50,14 +51,14 @@ def test_a_level_that_the_sample_misses_is_still_counted():
     assert inversions.few_levels(y) is None
     lower = y[1][:, None] < y[1]
     for backend in ("numba", "numpy"):
-        twice_wrong, comparable = inversions.count_pairs(y, h, backend=backend)
+        twice_wrong, comparable = pairs.count_pairs(Given(y, h), backend=backend)
         assert comparable[1] == lower.sum()
         assert twice_wrong[1] == 2 * (lower & (h[1][:, None] > h[1])).sum()
 
 
 def test_numba_is_optional(monkeypatch, rng):
     Y, H = rng.standard_normal((2, 5, 60))
-    with_numba = inversions.count_pairs(Y, H, backend="numba")
+    with_numba = pairs.count_pairs(Given(Y, H), backend="numba")
     monkeypatch.setitem(sys.modules, "numba", None)
     inversion_loops.numba_kernels.cache_clear()
     try:

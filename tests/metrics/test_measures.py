@@ -10,6 +10,7 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 from condrank import metrics
 
 nan = float("nan")
+GAMES = ("log_loss", "brier_score", "accuracy")
 
 
 def test_measures_follow_their_conventions():
@@ -26,7 +27,10 @@ def test_measures_follow_their_conventions():
 @pytest.mark.parametrize("name", sorted(metrics.MEASURES))
 def test_every_measure_takes_one_query_lists_and_dtypes(name, rng):
     measure = metrics.MEASURES[name]
-    y, h = rng.integers(0, 3, 12), rng.integers(0, 9, 12)
+    y, h = rng.integers(0, 2 if name in GAMES else 3, 12), rng.integers(0, 9, 12)
+    if name == "pooled_concordance_index":
+        assert measure(y.tolist(), h.tolist()) == measure(y[None].astype(np.float32), h[None].astype(np.float16))
+        return
     value = measure(y, h)
     assert isinstance(value, float)
     assert measure(y.tolist(), h.tolist()) == pytest.approx(value)
@@ -73,12 +77,14 @@ def test_input_is_left_alone(rng):
     Y[0, 0], Y[:, 1] = nan, 0
     before = Y.copy(), H.copy()
     Y.flags.writeable = H.flags.writeable = False
-    for measure in metrics.MEASURES.values():
-        measure(Y, H)
+    for name, measure in metrics.MEASURES.items():
+        measure(np.minimum(Y, 1) if name in GAMES else Y, H)
     np.testing.assert_array_equal(Y, before[0])
     np.testing.assert_array_equal(H, before[1])
 
 
 def test_measures_are_listed_by_their_names():
-    assert set(metrics.MEASURES) | {"MEASURES", "pair_counts"} == set(metrics.__all__)
+    others = {"LOWER_IS_BETTER", "MEASURES", "make_scorer", "pair_counts"}
+    assert set(metrics.MEASURES) | others == set(metrics.__all__)
+    assert set(metrics.MEASURES) >= metrics.LOWER_IS_BETTER | metrics.OF_ORDER
     assert all(name == measure.__name__ for name, measure in metrics.MEASURES.items())

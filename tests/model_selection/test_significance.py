@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import product
 
 import numpy as np
@@ -210,3 +211,9 @@ def test_losses_and_results_are_not_compared_with_each_other():
     result = cross_validate(ConditionalRanker(), make_graph())
     with pytest.raises(ValueError, match="both be losses, or both results"):
         compare(result, [0.1, 0.2])
+
+
+def test_a_comparison_is_one_row_of_a_frame():
+    found = compare([0.1, 0.2, 0.3, 0.2], [0.2, 0.3, 0.4, 0.4], measure="log_loss")
+    assert found.to_frame("pandas").to_dict("records") == [asdict(found)]
+    assert "lower is better" in str(found)

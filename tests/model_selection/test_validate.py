@@ -122,6 +122,10 @@ def test_measures_may_be_several_names_and_callables():
     assert np.isnan(result.queries["error"]).all()
     assert sorted(result.queries["query"]) == sorted(graph.nodes.ids)
     columns = result.to_dict()
+    for library in ("pandas", "polars", "pyarrow"):
+        frame = result.to_frame(library)
+        assert type(frame).__module__.partition(".")[0] == library
+        np.testing.assert_array_equal(np.asarray(frame["tau"]), columns["tau"])
     assert {len(column) for column in columns.values()} == {4}
     assert list(columns) == ["fold", "loss", "tau", "error", "fit_time", "score_time"]
     by_name = cross_validate(ConditionalRanker(loss="regression"), graph, cv=4, scoring=["rank_loss", absolute_error])
@@ -168,6 +172,7 @@ def test_all_settings_are_cross_validated_as_one_by_one():
         expected = cross_validate(ranker, graph, setting, cv=3)
         np.testing.assert_array_equal(table[setting].scores["rank_loss"], expected.scores["rank_loss"])
     assert len(str(table).splitlines()) == 9
+    assert np.asarray(table.to_frame()["setting"]).tolist() == table.to_dict()["setting"].tolist()
     assert table.to_dict()["setting"].tolist() == [1] * 3 + [2] * 3 + [3] * 3 + [4] * 3
     groups = np.arange(N) // 5
     table = cross_validate_settings(ranker, graph, (1, 4), cv=SettingSplit(4, 4, groups=groups, random_state=0))
@@ -196,12 +201,26 @@ def test_results_are_shown_as_their_tables():
     assert len(repr(both)) < 500
 
 
+def test_a_frame_of_a_library_that_is_not_installed_is_refused(monkeypatch):
+    result = cross_validate(ConditionalRanker(), make_graph(), cv=2)
+    with pytest.raises(ValueError, match=r"library must be one of .*, got 'arrow'"):
+        result.to_frame("arrow")
+    monkeypatch.setattr("condrank.frames.dataframes.find_spec", lambda name: None)
+    with pytest.raises(
+        ImportError, match="to_frame needs pandas, polars or pyarrow: pip install pandas, or use to_dict"
+    ):
+        result.to_frame()
+    with pytest.raises(ImportError, match="to_frame needs polars: pip install polars"):
+        result.to_frame("polars")
+
+
 def test_folds_with_nothing_to_rank_do_not_count():
     Y = np.zeros((8, 8))
     Y[:4, :4] = np.arange(16).reshape(4, 4)
     graph = RelationGraph(np.eye(8), Y)
     folds = [(graph[4:], graph[:4]), (graph[:4], graph[4:])]
-    result = cross_validate(ConditionalRanker(), graph, cv=folds)
+    with pytest.warns(UndefinedMetricWarning, match=r"1 of 2 folds have nothing to rank .*KFold\(5, shuffle=True\)"):
+        result = cross_validate(ConditionalRanker(), graph, cv=folds)
     assert np.isnan(result.scores["rank_loss"]).tolist() == [False, True]
     assert result.mean() == result.scores["rank_loss"][0]
     tied = RelationGraph(np.eye(8), np.zeros((8, 8)) + np.arange(8)[:, None])
@@ -225,7 +244,8 @@ def test_callables_are_called_where_there_is_nothing_to_rank():
     graph = RelationGraph(np.eye(8), Y)
     folds = [(graph[4:], graph[:4]), (graph[:4], graph[4:])]
     scoring = {"loss": "rank_loss", "first": partial(ndcg, k=1), "error": mean_error}
-    result = cross_validate(ConditionalRanker(loss="regression"), graph, cv=folds, scoring=scoring)
+    with pytest.warns(UndefinedMetricWarning, match="1 of 2 folds have nothing to rank"):
+        result = cross_validate(ConditionalRanker(loss="regression"), graph, cv=folds, scoring=scoring)
     assert np.isnan(result.scores["loss"]).tolist() == np.isnan(result.scores["first"]).tolist() == [False, True]
     model = ConditionalRanker(loss="regression")
     expected = [mean_error(test.to_dense(), model.fit(train).predict(test)) for train, test in folds]

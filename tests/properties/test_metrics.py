@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 import reference_metrics as naive
 from condrank import metrics
-from condrank.metrics import inversions
+from condrank.metrics import inversions, pairs
+from condrank.metrics.given import Given
 
 BACKENDS = ["numba", "numpy"]
 
@@ -42,7 +43,7 @@ def test_pairs_are_counted_exactly(backend, few_levels, relation):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inversions, "COUNTED_LEVELS_MOST", few_levels)
         patch.setattr(inversions, "CACHED_ENTRIES", 2 * Y.shape[1])  # several blocks, hence threads
-        twice_wrong, comparable = inversions.count_pairs(Y, H, backend=backend)
+        twice_wrong, comparable = pairs.count_pairs(Given(Y, H), backend=backend)
     expected = per_row(naive.pair_counts, Y, H)
     np.testing.assert_array_equal(twice_wrong, 2 * expected[:, 0])
     np.testing.assert_array_equal(comparable, expected[:, 1])
@@ -70,6 +71,10 @@ def test_measures_of_pairs_agree_with_their_naive_twins(name, relation):
         ("precision_at_k", {"k": 1}),
         ("precision_at_k", {"k": 3, "relevant": 1}),
         ("precision_at_k", {"k": 10}),
+        ("recall_at_k", {"k": 1}),
+        ("recall_at_k", {"k": 3, "relevant": 1}),
+        ("hit_rate_at_k", {"k": 2}),
+        ("hit_rate_at_k", {"k": 3, "relevant": 1}),
     ],
 )
 @given(relation=st.one_of(relations(max_objects=5, min_value=0), relations(max_objects=5, min_value=0, holes=False)))
@@ -80,7 +85,7 @@ def test_measures_of_one_ranking_are_expectations_over_ties(name, options, relat
     np.testing.assert_allclose(values, per_row(getattr(naive, name), Y, H, **options), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(metrics.MEASURES))
+@pytest.mark.parametrize("name", sorted(metrics.OF_ORDER))
 @given(relation=relations(min_value=0), data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_only_the_order_of_the_scores_counts_and_no_position(name, relation, data):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EPILOG = (
     "Examples: [bold]condrank evaluate --nodes players.csv --edges games.csv --setting 4[/bold] · "
     "[bold]condrank evaluate model/ --nodes new_players.csv --edges new_games.csv[/bold] · "
-    "[bold]condrank evaluate model/ --nodes players.csv --edges games.csv --settings all --scoring auc[/bold]"
+    "[bold]condrank evaluate model/ --nodes players.csv --edges games.csv --settings all --measure auc[/bold]"
 )
 SAYS = {1: "new edges", 2: "new queries", 3: "new objects", 4: "both new"}
 
@@ -44,7 +44,13 @@ def evaluate(
     settings: Annotated[str | None, typer.Option(metavar="all", help="all: all four settings.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
     scoring: Annotated[
-        list[str] | None, typer.Option(metavar="MEASURE", help="Measure: rank_loss, auc, ndcg, … (repeatable).")
+        list[str] | None,
+        typer.Option(
+            "--scoring",
+            "--measure",
+            metavar="MEASURE",
+            help="Measure: rank_loss, auc, ndcg, log_loss, … (repeatable); ndcg:k=10 sets an option.",
+        ),
     ] = None,
     per_query: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the measures of each conditioning node.")
@@ -63,7 +69,7 @@ def evaluate(
     from condrank.rankers.conditional import ConditionalRanker
     from condrank.tables.ranker import TableRanker
 
-    measures = read_scoring(scoring or ["rank_loss"])
+    measures = read_scoring({name: _measure(name) for name in scoring or ["rank_loss"]})
     loaded = None if saved is None else TableRanker.load(saved)
     graph = read_tables(tables)
     if loaded is not None and not chosen:
@@ -80,7 +86,7 @@ def evaluate(
             say(str(asked.recommended))
         if asked.alpha is None:
             say("λ is chosen in each fold, by what is held out of its training graph")
-    results = _cross_validate(TableRanker(ranker), graph, chosen, folds, list(measures))
+    results = _cross_validate(TableRanker(ranker), graph, chosen, folds, measures)
     if as_json:
         write_json({"folds": folds, "settings": {one: _summary(found) for one, found in results.items()}})
     else:
@@ -99,8 +105,37 @@ def evaluate(
         write_rows(rows, list(rows[0]), form, per_query)
 
 
+def _measure(given: str) -> Any:
+    """A measure by its name, with options behind a colon: ndcg:k=10,gain=exponential."""
+    name, _, options = given.partition(":")
+    if not options:
+        return name
+    from condrank.metrics import make_scorer
+
+    read = {}
+    for option in options.split(","):
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"options must be like ndcg:k=10, got {given!r}", param_hint="--measure")
+        read[key.strip()] = _value(value.strip())
+    try:
+        return make_scorer(name, **read)
+    except TypeError as error:
+        raise typer.BadParameter(str(error), param_hint="--measure") from None
+
+
+def _value(text: str) -> Any:
+    """An option's value: an integer, a number, or the text itself."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def _cross_validate(
-    ranker: TableRanker, graph: RelationGraph, settings: list[int], folds: int, scoring: list[str]
+    ranker: TableRanker, graph: RelationGraph, settings: list[int], folds: int, scoring: Mapping[str, Any]
 ) -> dict[int, CrossValidation]:
     from sklearn.exceptions import ConvergenceWarning
 
@@ -143,15 +178,16 @@ def _show_scores(
     """Measure a saved model on the nodes and edges of a graph."""
     if ranker.ranker_.kernel == "precomputed":
         raise ValueError(f"{saved} was fitted to a kernel matrix and cannot score the nodes of a table; use --setting")
-    relation, queries = graph.relation, graph.nodes
-    if ranker.ranker_.rank_by == "incoming":
-        relation, queries = relation.transpose(), graph.objects
+    from condrank.model_selection.scoring import judged, of_queries, suited
+
+    queries = graph.objects if ranker.ranker_.rank_by == "incoming" else graph.nodes
     if _all_known(ranker, graph):
         say(
             "note: all of these nodes were in training: on edges of training this measures how well the model fits, "
             "not how well it ranks new nodes; for new nodes add --setting 4 (cross-validation)"
         )
-    truth, scores = relation.to_dense(), ranker.predict(graph)
+    truth, scores = judged(ranker, graph)
+    measures = {name: suited(measure, ranker) for name, measure in measures.items()}
     values = {name: float(measure(truth, scores)) for name, measure in measures.items()}
     if as_json:
         write_json({"model": str(saved), "nodes": len(graph.nodes), "edges": graph.n_edges, "scores": values})
@@ -160,7 +196,7 @@ def _show_scores(
         write_rows(rows, ["measure", "score"], choose_format(None, False, None), None)
     if per_query is not None and form is not None:
         columns = {"query": queries.ids} | {
-            name: measure(truth, scores, average=None) for name, measure in measures.items()
+            name: of_queries(measure, truth, scores) for name, measure in measures.items()
         }
         write_rows(_by_row(columns), list(columns), form, per_query)
 

@@ -16,6 +16,11 @@ from condrank.models.placed import at_edges
 from condrank.observations import Edges, Observations
 
 NOTHING_TO_RANK = "no conditioning node has two objects with different relation values: nothing to rank"
+# Advice for folds that have nothing to rank.
+SORTED_NODES = (
+    "; if nodes are sorted, by class for example, a fold of consecutive nodes may hold equal labels only: shuffle the "
+    "nodes, as KFold(5, shuffle=True) does, or split with SettingSplit, which shuffles and can stratify"
+)
 
 
 def pooled_rank_loss(scorer: Scorer, given: Conditioned) -> float:
@@ -44,7 +49,7 @@ def edge_scores(scorer: Any, given: Conditioned) -> np.ndarray:
 
 def _share(wrong: float, comparable: int) -> float:
     if comparable == 0:
-        raise ValueError(NOTHING_TO_RANK)
+        raise ValueError(NOTHING_TO_RANK + SORTED_NODES)
     return wrong / comparable
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from condrank.base.checks import check_choice
 from condrank.frames.columns import as_objects, refuse_twice
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     from narwhals import Series
+
+# Libraries of data frames that results can be given in, in the order in which they are looked for.
+LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
 
 
 def read_frame(source: Any, what: str) -> dict[Any, np.ndarray] | None:
@@ -77,3 +82,24 @@ def _values_of_unknown(column: Series[Any]) -> np.ndarray:
     if kind.startswith("datetime64"):  # of a time zone that narwhals cannot parse, such as America/New_York
         return native.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
     return as_objects(column.to_list())
+
+
+def make_frame(columns: Mapping[str, np.ndarray], library: str | None = None) -> Any:
+    """A data frame with these columns, of a library that is installed.
+
+    Parameters
+    ----------
+    columns : dict of ndarray
+        Columns of the same length.
+    library : {"pandas", "polars", "pyarrow"}, optional
+        By default the first of them that is installed. An ImportError if it is not.
+    """
+    import narwhals.stable.v2 as nw
+
+    if library is not None:
+        check_choice("library", library, LIBRARIES)
+    for name in LIBRARIES:
+        if library in (None, name) and find_spec(name) is not None:
+            return nw.from_dict(dict(columns), backend=name).to_native()
+    wanted = "pandas, polars or pyarrow" if library is None else library
+    raise ImportError(f"to_frame needs {wanted}: pip install {library or 'pandas'}, or use to_dict")

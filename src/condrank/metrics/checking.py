@@ -32,12 +32,15 @@ def macro(values: Floats, average: Average, name: str) -> Any:
     return float("nan")
 
 
-def warn_if_all_relevant(relevance: NDArray[Any], relevant: float, average: Average, name: str) -> None:
-    """Warn if all objects are relevant, because an average then says nothing about the scores."""
+def warn_if_all_relevant(
+    relevance: NDArray[Any], relevant: float, average: Average, name: str, is_one: bool = True
+) -> None:
+    """Warn if all objects are relevant, because an average (``is_one``: 1) then says nothing about the scores."""
     if average is None or relevance.size == 0 or not above(np.fmin.reduce(relevance, axis=None), relevant):
         return
+    always = "1" if is_one else "the same"
     warn(
-        f"every observed relevance is above relevant={relevant:g}, so {name} is 1 for all scores; set "
+        f"every observed relevance is above relevant={relevant:g}, so {name} is {always} for all scores; set "
         "relevant= to the highest value that is not relevant, or set Y_true to 0 instead of NaN if unobserved means "
         "not relevant",
         UserWarning,

@@ -33,7 +33,7 @@ class Packed(NamedTuple):
         return np.where(self.edges >= 0, values[self.edges], values.dtype.type(padding))
 
 
-def packed_rows(indptr: NDArray[Any], least: int = 1, one: bool = False) -> Iterator[Packed]:
+def packed_rows(indptr: NDArray[Any], least: int = 1) -> Iterator[Packed]:
     """Rectangles of the edges of each conditioning node, in compressed sparse rows.
 
     Parameters
@@ -42,13 +42,8 @@ def packed_rows(indptr: NDArray[Any], least: int = 1, one: bool = False) -> Iter
         Where the edges of each node start.
     least : int
         Nodes with fewer edges are left out.
-    one : bool
-        One rectangle for all nodes, as wide as the longest row, in their order.
     """
     lengths = np.diff(indptr)
-    if one:
-        yield _rectangle(indptr, lengths, np.arange(len(lengths)))
-        return
     order = np.argsort(lengths, kind="stable")
     start = int(np.searchsorted(lengths[order], least))
     while start < len(order):

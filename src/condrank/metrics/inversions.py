@@ -38,37 +38,6 @@ def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     return blocks.row_blocks(*shape, budget=CACHED_ENTRIES)
 
 
-def count_pairs(
-    relevance: NDArray[Any], scores: NDArray[Any], *, threshold: float | None = None, backend: str = "auto"
-) -> tuple[Counts, Counts]:
-    """Twice the number of wrongly ordered pairs, and the number of comparable pairs, of every row.
-
-    Parameters
-    ----------
-    relevance, scores : arrays of shape (n_queries, n_objects)
-        Already validated: relevances finite or NaN (unobserved), scores finite.
-    threshold : float or None
-        If given, relevances are first made binary: above the threshold or not.
-    backend : {"auto", "numba", "numpy"}
-        "auto" uses numba if it is installed and the matrices are large. All backends give equal counts.
-
-    Returns
-    -------
-    twice_wrong, comparable : int64 arrays of shape (n_queries,)
-    """
-    twice_wrong, comparable = np.zeros((2, len(relevance)), dtype=np.int64)
-    if relevance.size == 0:
-        return twice_wrong, comparable
-    kernels = kernels_for(relevance.size, backend)
-
-    def count(rows: slice) -> None:
-        levels = Levels(relevance[rows], kernels, threshold)
-        twice_wrong[rows], comparable[rows] = levels.twice_wrong(scores[rows]), levels.comparable
-
-    blocks.in_threads(count, row_blocks(relevance.shape))  # sorting and the compiled loops release the GIL
-    return twice_wrong, comparable
-
-
 def kernels_for(n_entries: int, backend: str = "auto") -> Kernels | None:
     """The compiled loops, if they are worth it for this many entries in all; None for the NumPy twins."""
     compiled = backend == "numba" or (backend == "auto" and n_entries >= METRICS_NUMBA_LEAST_ENTRIES)

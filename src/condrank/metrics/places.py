@@ -13,20 +13,21 @@ from condrank.metrics.checking import (
     check_k,
     macro,
     ratio,
-    validated,
     warn_if_all_relevant,
 )
+from condrank.metrics.given import read_given
 from condrank.metrics.inversions import above
-from condrank.metrics.ranked import ranked_blocks
+from condrank.metrics.ranked import Ranked, ranked_blocks, row_sums
 
 
 def ndcg(
-    Y_true: ArrayLike,
-    Y_score: ArrayLike,
+    Y_true: Any,
+    Y_score: Any,
     average: Average = "macro",
     *,
     k: int | None = None,
     gain: Literal["linear", "exponential"] = "linear",
+    groups: ArrayLike | None = None,
 ) -> Any:
     """Discounted cumulative gain, Σ gain(y) / log₂(1 + rank) over the first k, divided by the largest possible.
 
@@ -42,27 +43,31 @@ def ndcg(
     check_k(k)
     if gain not in ("linear", "exponential"):
         raise ValueError(f"gain must be 'linear' or 'exponential', got {gain!r}")
-    relevance, scores = validated(Y_true, Y_score)
-    lowest = float(np.fmin.reduce(relevance, axis=None, initial=0))
-    highest = float(np.fmax.reduce(relevance, axis=None, initial=0))
+    given = read_given(Y_true, Y_score, groups)
+    lowest = float(np.fmin.reduce(given.relevance, axis=None, initial=0))
+    highest = float(np.fmax.reduce(given.relevance, axis=None, initial=0))
     if lowest < 0:
         raise ValueError(f"Y_true must not be negative for ndcg, got a smallest relevance of {lowest:g}")
     if gain == "exponential" and highest > 1000:
         raise ValueError(f"Y_true must be at most 1000 for the exponential gain, got {highest:g}")
-    discount = 1 / np.log2(2.0 + np.arange(relevance.shape[1]))
-    if k is not None:
-        discount[k:] = 0
-    values = np.full(len(relevance), np.nan)
-    for rows, ranked in ranked_blocks(relevance, scores):
+    values = np.full(given.n_queries, np.nan)
+    for queries, ranked in ranked_blocks(given):
         gains = ranked.relevance.astype(np.float64)
+        discount = 1 / np.log2(2.0 + np.arange(gains.shape[1]))
+        discount[len(discount) if k is None else k :] = 0
         gains = np.where(ranked.observed, np.exp2(gains) - 1 if gain == "exponential" else gains, 0.0)
-        ideal = np.sort(gains, axis=1)[:, ::-1] @ discount
-        values[rows] = ratio(ranked.expected_sum(gains, discount), ideal)
+        ideal = row_sums(np.sort(gains, axis=1)[:, ::-1] * discount)
+        values[queries] = ratio(ranked.expected_sum(gains, discount), ideal)
     return macro(values, average, "ndcg")
 
 
 def mean_reciprocal_rank(
-    Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro", *, relevant: float = 0.0
+    Y_true: Any,
+    Y_score: Any,
+    average: Average = "macro",
+    *,
+    relevant: float = 0.0,
+    groups: ArrayLike | None = None,
 ) -> Any:
     """Reciprocal of the rank of the first relevant object, y > ``relevant``; its mean over queries is the MRR.
 
@@ -74,23 +79,24 @@ def mean_reciprocal_rank(
     0.75
     """
     check_average(average, micro=False)
-    relevance, scores = validated(Y_true, Y_score)
-    warn_if_all_relevant(relevance, relevant, average, "mean_reciprocal_rank")
-    rank = 1.0 + np.arange(relevance.shape[1])
-    values = np.full(len(relevance), np.nan)
-    for rows, ranked in ranked_blocks(relevance, scores):
+    given = read_given(Y_true, Y_score, groups)
+    warn_if_all_relevant(given.relevance, relevant, average, "mean_reciprocal_rank")
+    values = np.full(given.n_queries, np.nan)
+    for queries, ranked in ranked_blocks(given):
         hit = above(ranked.relevance, relevant)
-        _, inside = ranked.hits(hit)
-        # Draw the tied objects one by one: the chance that no hit was drawn up to each position.
-        left = ranked.end - np.arange(hit.shape[1])
-        no_hit = np.cumprod(np.maximum(left - inside, 0) / left, axis=1)
-        first_here = -np.diff(no_hit, axis=1, prepend=1.0)
-        values[rows] = np.where(hit.any(axis=1), first_here @ (1 / rank), np.nan)
+        first_here = -np.diff(_no_hit(ranked, hit), axis=1, prepend=1.0)
+        reciprocal = row_sums(first_here / (1.0 + np.arange(hit.shape[1])))
+        values[queries] = np.where(hit.any(axis=1), reciprocal, np.nan)
     return macro(values, average, "mean_reciprocal_rank")
 
 
 def average_precision(
-    Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro", *, relevant: float = 0.0
+    Y_true: Any,
+    Y_score: Any,
+    average: Average = "macro",
+    *,
+    relevant: float = 0.0,
+    groups: ArrayLike | None = None,
 ) -> Any:
     """Mean of the precision at the ranks of the relevant objects, y > ``relevant``; "macro" gives MAP.
 
@@ -103,23 +109,29 @@ def average_precision(
     0.5
     """
     check_average(average, micro=False)
-    relevance, scores = validated(Y_true, Y_score)
-    warn_if_all_relevant(relevance, relevant, average, "average_precision")
-    position = np.arange(relevance.shape[1])
-    values = np.full(len(relevance), np.nan)
-    for rows, ranked in ranked_blocks(relevance, scores):
+    given = read_given(Y_true, Y_score, groups)
+    warn_if_all_relevant(given.relevance, relevant, average, "average_precision")
+    values = np.full(given.n_queries, np.nan)
+    for queries, ranked in ranked_blocks(given):
         hit = above(ranked.relevance, relevant)
         before, inside = ranked.hits(hit)
+        position = np.arange(hit.shape[1])
         # For a relevant object at this position: how many tied objects ahead of it are relevant on average.
         size = ranked.end - ranked.start
         ahead = (position - ranked.start) * (inside - 1) / np.maximum(size - 1, 1)
         precision = (before + ahead + 1) / (position + 1)
-        values[rows] = ratio(np.sum(inside / size * precision, axis=1), np.count_nonzero(hit, axis=1))
+        values[queries] = ratio(row_sums(inside / size * precision), np.count_nonzero(hit, axis=1))
     return macro(values, average, "average_precision")
 
 
 def precision_at_k(
-    Y_true: ArrayLike, Y_score: ArrayLike, average: Average = "macro", *, k: int = 10, relevant: float = 0.0
+    Y_true: Any,
+    Y_score: Any,
+    average: Average = "macro",
+    *,
+    k: int = 10,
+    relevant: float = 0.0,
+    groups: ArrayLike | None = None,
 ) -> Any:
     """Share of relevant objects, y > ``relevant``, among the first k, or among all observed ones if fewer than k.
 
@@ -132,12 +144,83 @@ def precision_at_k(
     """
     check_average(average, micro=False)
     check_k(k)
-    relevance, scores = validated(Y_true, Y_score)
-    warn_if_all_relevant(relevance, relevant, average, "precision_at_k")
-    first = (np.arange(relevance.shape[1]) < k).astype(np.float64)
-    values = np.full(len(relevance), np.nan)
-    for rows, ranked in ranked_blocks(relevance, scores):
+    given = read_given(Y_true, Y_score, groups)
+    warn_if_all_relevant(given.relevance, relevant, average, "precision_at_k")
+    values = np.full(given.n_queries, np.nan)
+    for queries, ranked in ranked_blocks(given):
         hit = above(ranked.relevance, relevant)
         taken = np.minimum(k, np.count_nonzero(ranked.observed, axis=1))
-        values[rows] = ratio(ranked.expected_sum(hit, first), np.where(hit.any(axis=1), taken, 0))
+        values[queries] = ratio(ranked.expected_sum(hit, _first(k, hit)), np.where(hit.any(axis=1), taken, 0))
     return macro(values, average, "precision_at_k")
+
+
+def recall_at_k(
+    Y_true: Any,
+    Y_score: Any,
+    average: Average = "macro",
+    *,
+    k: int = 10,
+    relevant: float = 0.0,
+    groups: ArrayLike | None = None,
+) -> Any:
+    """Share of the relevant objects, y > ``relevant``, that are among the first k.
+
+    O(m log m) per query; "macro" or None. Not defined for a query without a relevant object.
+
+    Examples
+    --------
+    >>> recall_at_k([0, 1, 0, 1], [4, 3, 2, 1], k=2)
+    0.5
+    """
+    check_average(average, micro=False)
+    check_k(k)
+    given = read_given(Y_true, Y_score, groups)
+    warn_if_all_relevant(given.relevance, relevant, average, "recall_at_k", is_one=False)
+    values = np.full(given.n_queries, np.nan)
+    for queries, ranked in ranked_blocks(given):
+        hit = above(ranked.relevance, relevant)
+        values[queries] = ratio(ranked.expected_sum(hit, _first(k, hit)), np.count_nonzero(hit, axis=1))
+    return macro(values, average, "recall_at_k")
+
+
+def hit_rate_at_k(
+    Y_true: Any,
+    Y_score: Any,
+    average: Average = "macro",
+    *,
+    k: int = 10,
+    relevant: float = 0.0,
+    groups: ArrayLike | None = None,
+) -> Any:
+    """1 if a relevant object, y > ``relevant``, is among the first k, otherwise 0; its mean is the hit rate.
+
+    If objects are tied in score, it is the chance of that. O(m log m) per query; "macro" or None. Not defined for a
+    query without a relevant object.
+
+    Examples
+    --------
+    >>> hit_rate_at_k([[0, 1, 0], [0, 0, 1]], [[3, 2, 1], [3, 2, 1]], k=2)
+    0.5
+    """
+    check_average(average, micro=False)
+    check_k(k)
+    given = read_given(Y_true, Y_score, groups)
+    warn_if_all_relevant(given.relevance, relevant, average, "hit_rate_at_k")
+    values = np.full(given.n_queries, np.nan)
+    for queries, ranked in ranked_blocks(given):
+        hit = above(ranked.relevance, relevant)
+        missed = _no_hit(ranked, hit)[:, min(k, hit.shape[1]) - 1]
+        values[queries] = np.where(hit.any(axis=1), 1 - missed, np.nan)
+    return macro(values, average, "hit_rate_at_k")
+
+
+def _first(k: int, hit: np.ndarray) -> np.ndarray:
+    """1 for the first k places, 0 for the others."""
+    return (np.arange(hit.shape[1]) < k).astype(np.float64)
+
+
+def _no_hit(ranked: Ranked, hit: np.ndarray) -> np.ndarray:
+    """The chance that no hit is at this or an earlier place, if tied objects are drawn one by one."""
+    _, inside = ranked.hits(hit)
+    left = ranked.end - np.arange(hit.shape[1])
+    return np.cumprod(np.maximum(left - inside, 0) / left, axis=1)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from condrank.metrics.inversions import changes, mark_unobserved, row_blocks, tie_runs
+from condrank.metrics.given import Given
+from condrank.metrics.inversions import changes, mark_unobserved, tie_runs
 
 
 class Ranked(NamedTuple):
@@ -33,16 +34,23 @@ class Ranked(NamedTuple):
         """Σ gain · weight of its position; tied objects get the mean weight of their positions."""
         cumulated = np.concatenate([[0.0], np.cumsum(weights)])
         shared = (cumulated[self.end] - cumulated[self.start]) / (self.end - self.start)
-        return np.einsum("qi,qi->q", gains.astype(np.float64, copy=False), shared)
+        return row_sums(gains * shared)
 
 
-def ranked_blocks(relevance: NDArray[Any], scores: NDArray[Any]) -> Iterator[tuple[slice, Ranked]]:
-    """Blocks of rows sorted by falling score. O(m log m) per row; yields nothing if there are no objects."""
-    if relevance.shape[1] == 0:
-        return
-    for rows in row_blocks(relevance.shape):
-        y = relevance[rows]
-        h = mark_unobserved(scores[rows], np.isnan(y), -np.inf)
+def row_sums(terms: NDArray[Any]) -> NDArray[np.float64]:
+    """Sums of rows, from the first place to the last: zeros at the end, where padding is, do not change a digit."""
+    return np.cumsum(terms, axis=1)[:, -1]
+
+
+def ranked_blocks(given: Given) -> Iterator[tuple[Any, Ranked]]:
+    """Blocks of queries sorted by falling score. O(m log m) per row; yields nothing if there are no objects."""
+    for queries, y, scores in given.blocks():
+        h = mark_unobserved(scores, np.isnan(y), -np.inf)
         order = np.argsort(h, axis=1)[:, ::-1]
+        ordered = np.take_along_axis(h, order, axis=1)
+        fresh = changes(ordered)
+        if not (fresh | (ordered == -np.inf)).all():
+            # Tied objects by relevance, so that sums over them do not depend on the order of columns.
+            order = np.lexsort((y, h), axis=1)[:, ::-1]
         y = np.take_along_axis(y, order, axis=1)
-        yield rows, Ranked(y, ~np.isnan(y), *tie_runs(changes(np.take_along_axis(h, order, axis=1))))
+        yield queries, Ranked(y, ~np.isnan(y), *tie_runs(fresh))

@@ -82,6 +82,8 @@ def scorer_of(ranker: Any, graph: RelationGraph) -> tuple[Any, RelationGraph] | 
             graph, ranker = ranker[:-1].transform(graph), ranker[-1]
         elif hasattr(ranker, "encode") and hasattr(ranker, "ranker_"):
             graph, ranker = ranker.encode(graph), ranker.ranker_
+        elif hasattr(ranker, "prepared") and hasattr(ranker, "best_ranker_"):
+            graph, ranker = ranker.prepared(graph), ranker.best_ranker_
         elif hasattr(ranker, "best_estimator_"):
             ranker = ranker.best_estimator_
         else:

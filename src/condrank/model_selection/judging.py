@@ -199,8 +199,11 @@ class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, Y: Any = None) -> float:
         """1 - rank loss, as `ConditionalRanker.score`."""
-        best = self._best()
-        return best.score(*self._prepared(as_graph(X, Y), None)[:1])
+        return self._best().score(self.prepared(as_graph(X, Y)))
+
+    def prepared(self, graph: RelationGraph) -> RelationGraph:
+        """The graph with its features prepared for the best ranker."""
+        return self._prepared(graph, None)[0]
 
     def _best(self) -> Any:
         check_is_fitted(self, "best_ranker_")

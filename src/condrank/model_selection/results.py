@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from condrank.frames.dataframes import make_frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,10 @@ class CrossValidation:
         folds = np.arange(len(self.fit_times))
         return {"fold": folds, **self.scores, "fit_time": self.fit_times, "score_time": self.score_times}
 
+    def to_frame(self, library: str | None = None) -> Any:
+        """The columns of `to_dict` as a data frame of pandas, polars or pyarrow, by default the first installed."""
+        return make_frame(self.to_dict(), library)
+
     def __str__(self) -> str:
         return _table(("setting", "measure", "mean", "± error", "folds", "fit s", "score s"), self._lines())
 
@@ -90,6 +97,10 @@ class SettingsComparison:
         parts = [result.to_dict() for result in self.results.values()]
         setting = np.repeat(list(self.results), [len(part["fold"]) for part in parts])
         return {"setting": setting, **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """The columns of `to_dict` as a data frame of pandas, polars or pyarrow, by default the first installed."""
+        return make_frame(self.to_dict(), library)
 
     def __str__(self) -> str:
         lines = [line for result in self.results.values() for line in result._lines()]

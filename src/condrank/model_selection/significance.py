@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from condrank.base.checks import check_choice, check_count, check_number
+from condrank.frames.dataframes import make_frame
 from condrank.graph import RelationGraph
-from condrank.metrics import MEASURES
+from condrank.metrics import LOWER_IS_BETTER, MEASURES
 from condrank.model_selection._splitter import SETTINGS, check_graph
 from condrank.model_selection.folds import rank_by_of, read_folds, ties_directions
 from condrank.model_selection.results import CrossValidation
-from condrank.model_selection.validate import measure_folds, measures_order, read_scoring
+from condrank.model_selection.scoring import measures_order
+from condrank.model_selection.validate import measure_folds, read_scoring
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ class Comparison:
     measure: str
     mean_a: float
     mean_b: float
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """One row with all of this as a data frame of pandas, polars or pyarrow, by default the first installed."""
+        return make_frame({name: np.array([value]) for name, value in asdict(self).items()}, library)
 
     def __str__(self) -> str:
         return (
@@ -195,7 +201,7 @@ def _check_finite(a: np.ndarray, b: np.ndarray) -> None:
 
 def _direction(measure: str) -> str:
     """Whether lower or higher is better, if the name of the measure is known."""
-    if measure in ("loss", "rank_loss"):
+    if measure == "loss" or measure in LOWER_IS_BETTER:
         return "; lower is better"
     return "; higher is better" if measure in MEASURES else ""
 

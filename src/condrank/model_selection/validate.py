@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from inspect import signature
 from time import perf_counter
 from typing import Any
 from zlib import crc32
@@ -13,15 +11,17 @@ from zlib import crc32
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
 
 from condrank.base.checks import check_choice
-from condrank.fitting.judging import NOTHING_TO_RANK, edge_scores
+from condrank.base.warn import warn
+from condrank.fitting.judging import NOTHING_TO_RANK, SORTED_NODES, rankable
 from condrank.graph import RelationGraph
 from condrank.metrics import MEASURES
-from condrank.metrics.edges import packed_rows
 from condrank.model_selection._splitter import SETTINGS, Splitter, check_graph
-from condrank.model_selection.folds import Folds, is_count, rank_by_of, read_folds, scorer_of
+from condrank.model_selection.folds import Folds, is_count, rank_by_of, read_folds
 from condrank.model_selection.results import CrossValidation, SettingsComparison
+from condrank.model_selection.scoring import GraphScorer, is_ours, judged, measures_order, of_queries, suited
 from condrank.observations import Edges
 
 Progress = Callable[[int, int | None], None]
@@ -53,9 +53,10 @@ def cross_validate(
         Number of folds, by default 5, always the same, so that two rankers are measured on the same folds; or a
         splitter, with its own setting.
     scoring : str, callable, or a list or dict of these
-        Names of `condrank.metrics.MEASURES`, or callables of ``(Y_true, Y_score)``. A callable that takes
-        ``average=None`` like the measures also gives values of single conditioning nodes. A callable is called for
-        every fold, also if there is nothing to rank.
+        Names of `condrank.metrics.MEASURES`, scorers of `condrank.metrics.make_scorer` (losses are not negated here),
+        or callables of two matrices ``(Y_true, Y_score)``. A callable that takes ``average=None`` like the measures
+        also gives values of single conditioning nodes. A callable is called for every fold, also if there is nothing
+        to rank.
     n_jobs : int, optional
         Number of folds at a time, in threads. They share the node data, and the linear algebra runs outside the
         interpreter lock.
@@ -69,8 +70,8 @@ def cross_validate(
 
     Notes
     -----
-    All scores of a fold, n_queries × n_objects of its test graph, are in memory while it is measured. If all measures
-    are the library's and the test graph is a sparse edge list, only its edges are scored.
+    If the test graph is an edge list and all measures are the library's, only its edges are scored. Otherwise all
+    scores of a fold, n_queries × n_objects of its test graph, are in memory while it is measured.
 
     Examples
     --------
@@ -147,18 +148,12 @@ def read_scoring(scoring: Any) -> Measures:
 
 
 def _measure(given: Any) -> Callable[..., Any]:
+    if isinstance(given, GraphScorer):
+        return given.measure
     if callable(given):
         return given
     check_choice("scoring", given, tuple(MEASURES))
     return MEASURES[given]
-
-
-def measures_order(measure: Callable[..., Any]) -> bool:
-    """Whether a measure is one of the library's, which are undefined if there is nothing to rank.
-
-    It may be a `functools.partial` of one.
-    """
-    return (measure.func if isinstance(measure, partial) else measure) in MEASURES.values()
 
 
 def measure_folds(
@@ -187,6 +182,7 @@ class _Fold:
     key: int
     fit_time: float
     score_time: float
+    rankable: bool
 
 
 def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: Measures, rank_by: str) -> _Fold:
@@ -194,45 +190,23 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
     ranker.fit(train)
     fitted = perf_counter()
     queries, objects, relation = test.conditioned(rank_by)
-    # Measures of the library do not depend on the order of columns. A user's own measure may.
-    packed = packed_rows_of(ranker, test, rank_by) if all(map(measures_order, measures.values())) else None
-    truth, scores = (relation.to_dense(), ranker.predict(test)) if packed is None else packed
+    if all(map(is_ours, measures.values())):
+        truth, scores = judged(ranker, test)
+    else:  # a user's own measure takes matrices
+        truth, scores = relation.to_dense(), ranker.predict(test)
     values, by_query = [], []
-    rankable = np.nanmax(truth, axis=1, initial=-np.inf) > np.nanmin(truth, axis=1, initial=np.inf)
+    anything = rankable(relation)
     for measure in measures.values():
-        # If no query has anything to rank, the library's measures are undefined. A user's own measure may be defined.
-        defined = rankable.any() or not measures_order(measure)
-        values.append(float(measure(truth, scores)) if defined else np.nan)
-        by_query.append(_of_queries(measure, truth, scores))
+        measure = suited(measure, ranker)
+        # If no query has anything to rank, measures of order are undefined. Others may be defined.
+        values.append(float(measure(truth, scores)) if anything or not measures_order(measure) else np.nan)
+        by_query.append(of_queries(measure, truth, scores))
     pattern = (relation.indptr, relation.indices) if isinstance(relation, Edges) else (relation.shape,)
     key = 0
     for numbers in (*pattern, queries.positions, objects.positions):
         key = crc32(np.ascontiguousarray(numbers, dtype=np.int64).tobytes(), key)
     names = queries.positions if queries.ids is None else queries.ids
-    return _Fold(values, by_query, names, key, fitted - start, perf_counter() - fitted)
-
-
-def packed_rows_of(ranker: Any, graph: RelationGraph, rank_by: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Labels and scores of the observed edges of each conditioning node, packed into rows and filled up with NaN.
-
-    None if the graph is not an edge list, if rows would hardly be shorter, or if the ranker cannot score single edges.
-    """
-    found = scorer_of(ranker, graph)
-    if found is None or not isinstance(graph.relation, Edges):
-        return None
-    scorer, encoded = found
-    given: Any = encoded.conditioned(rank_by)
-    (rows,) = packed_rows(given.observed.indptr, one=True)
-    if 2 * rows.edges.size > np.prod(given.observed.shape):
-        return None
-    return rows.take(given.observed.values, np.nan), rows.take(edge_scores(scorer, given), 0.0)
-
-
-def _of_queries(measure: Callable[..., Any], truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The measure of each conditioning node; NaN for a callable without ``average``."""
-    if "average" in signature(measure).parameters:
-        return np.asarray(measure(truth, scores, average=None), dtype=np.float64)
-    return np.full(len(truth), np.nan)
+    return _Fold(values, by_query, names, key, fitted - start, perf_counter() - fitted, anything)
 
 
 def _put_together(parts: list[_Fold], measures: Measures, setting: int | None) -> CrossValidation:
@@ -242,7 +216,16 @@ def _put_together(parts: list[_Fold], measures: Measures, setting: int | None) -
         why = NOTHING_TO_RANK
         if "auc" in measures:
             why = "auc is not defined: no conditioning node has both relevant (above 0) and other objects"
-        raise ValueError(f"{why} in any fold; use fewer folds, so that each holds out more, or another measure")
+        raise ValueError(
+            f"{why} in any fold; use fewer folds, so that each holds out more, or another measure{SORTED_NODES}"
+        )
+    empty = np.flatnonzero(~np.array([part.rankable for part in parts]))
+    if len(empty) and any(map(measures_order, measures.values())):
+        warn(
+            f"{len(empty)} of {len(parts)} folds have nothing to rank (the first is fold {empty[0]}) and do not count"
+            f"{SORTED_NODES}",
+            UndefinedMetricWarning,
+        )
     queries = {
         "fold": np.repeat(np.arange(len(parts)), [len(part.names) for part in parts]),
         "query": np.concatenate([part.names for part in parts]),
