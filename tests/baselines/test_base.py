@@ -118,7 +118,13 @@ def test_blocks_change_no_result(baseline, kernel, monkeypatch):
     test = graph[5:]
     expected, score, ranking = ranker.predict(test), ranker.score(test), ranker.rank(test, top=3)
     W = getattr(ranker, "coef_", None)
-    for module in ("solvers.explicit", "rankers.base", "baselines.similarity", "baselines.neighbours", "models.model"):
+    for module in (
+        "solvers.explicit",
+        "rankers.aligned",
+        "baselines.similarity",
+        "baselines.neighbours",
+        "models.model",
+    ):
         monkeypatch.setattr(f"condrank.{module}.row_blocks", lambda n_rows, *_, **__: row_blocks(n_rows, 1, 2))
     ranker = clone(make).fit(graph[:9])
     np.testing.assert_allclose(ranker.predict(test), expected, atol=1e-9)

@@ -155,6 +155,13 @@ PAIRWISE_COUNT_MOST_WIDTH = 32
 # Runs of ties up to this length are sorted by insertion (suite metrics).
 INSERTION_SORT_MOST_TIES = 48
 
+# Pairs of nodes (suite judging): pairs that are scored at a time if nodes are hardly repeated; features of a linear
+# kernel up to which coordinates are made sooner than equal nodes are found; and entries of the coordinates of different
+# nodes that are held at a time, 256 MiB in double precision.
+ALIGNED_PAIRS = 4096
+CHEAP_FEATURES_MOST = 64
+ALIGNED_COORDINATES_ENTRIES = 1 << 25
+
 # Index
 
 # Objects of a block: with 128 numbers each, 1 MiB in single precision (suite top).

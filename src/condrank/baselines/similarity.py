@@ -11,9 +11,11 @@ import numpy as np
 from condrank.base.blocks import row_blocks
 from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
+from condrank.models.placed import similarity_at
 from condrank.nodes import Nodes
 from condrank.nodes.checking import read_nodes
 from condrank.nodes.similarity import NodeSimilarity
+from condrank.observations import Edges
 from condrank.rankers.checks import as_graph
 
 
@@ -86,3 +88,7 @@ class _Similarity:
         objects = self.rows.nodes if objects is None else objects
         for block in row_blocks(len(queries), len(objects)):
             yield block, self.rows.similarity(queries.block(block), objects)
+
+    def at_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
+        """Kernel values of observed edges only, (n_pairs,)."""
+        return similarity_at(self.rows, queries, objects, edges)

@@ -12,8 +12,10 @@ from condrank.base.blocks import row_blocks
 from condrank.models.model import as_probabilities
 from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
 from condrank.nodes import Coordinates, Nodes
+from condrank.observations import Edges
 from condrank.persistence.arrays import Arrays, Held
 from condrank.products.compared import compared_values, multiply_by_signs
+from condrank.products.sampled import SampledProducts
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,18 @@ class ComparedModel:
             if self.offset and not self.logistic:
                 scores += self.offset
             yield block, scores
+
+    def at_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
+        """Scores of observed edges only, (n_pairs,). O(n_pairs r n_compared), and the coordinates."""
+        Z_objects = self.rows.transform(objects)
+        Z = Z_objects if queries is objects else self.rows.transform(queries)
+        dtype = self._compared_in(queries, objects)
+        x, x_objects = (compared_values(nodes, self.compared, dtype) for nodes in (queries, objects))
+        products, W = SampledProducts(edges.indptr, edges.indices, edges.shape), self.W.astype(Z.dtype, copy=False)
+        scores, sources = products.at_edges(Z @ W[0], Z_objects), edges.sources
+        for values, others, block in zip(x, x_objects, W[1:], strict=True):
+            scores += np.sign(values[sources] - others[edges.indices]) * products.at_edges(Z @ block, Z_objects)
+        return scores if self.logistic else scores + scores.dtype.type(self.offset)
 
     def _compared_in(self, queries: Nodes, objects: Nodes) -> np.dtype:
         """The least precise floating type of all nodes: in a finer type, a value and its rounded copy would differ."""

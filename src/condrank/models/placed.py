@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
 from condrank.nodes import Nodes
 from condrank.observations import Edges
 from condrank.products.sampled import SampledProducts
@@ -59,6 +60,10 @@ def at_edges(blocks: Iterator[tuple[slice, np.ndarray]], edges: Edges) -> np.nda
 
 
 def similarity_at(coordinates: Any, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
-    """The node kernel at the edges, from blocks of rows."""
+    """The node kernel at the edges: of these pairs only if they are few and the kernel allows it, or from all rows."""
+    if edges.n_pairs < DENSE_FROM_SHARE_OF_PAIRS * len(queries) * len(objects):
+        values = coordinates.similarity_at(queries, objects, (edges.sources, edges.indices))
+        if values is not None:
+            return values
     blocks = row_blocks(len(queries), len(objects))
     return at_edges(((block, coordinates.similarity(queries.block(block), objects)) for block in blocks), edges)

@@ -9,6 +9,7 @@ import numpy as np
 
 from condrank.base.dense import dense
 from condrank.kernels.expression import Kernel
+from condrank.nodes.aligned import Pairs, products_at
 from condrank.nodes.exact import diagonal_from, diagonal_to, noise_level, residual_energy, spectrum
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, OwnFeatures, count_features, has_features, is_sparse
 from condrank.nodes.feature_sums import FeatureSums
@@ -188,6 +189,12 @@ class ExplicitFeatures:
         X = X.part(slice(None)) if isinstance(X, FeatureRows) else X
         K = X @ X_other.T
         return dense(K)
+
+    def similarity_at(self, nodes: Nodes, others: Nodes, pairs: Pairs) -> np.ndarray | None:
+        """The kernel at pairs of positions, (n_pairs,), in O(n_pairs p); None if it needs all pairs."""
+        X, X_other = (self._rows(one) for one in (nodes, others))
+        X, X_other = (one.part(slice(None)) if isinstance(one, FeatureRows) else one for one in (X, X_other))
+        return products_at(X, X_other, pairs)
 
     def _rows(self, nodes: Nodes) -> Any:
         """Φ (m, p) of some nodes."""

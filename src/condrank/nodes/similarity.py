@@ -16,6 +16,7 @@ from condrank.kernels.combining import combine, combine_diagonal
 from condrank.kernels.expression import Kernel
 from condrank.kernels.leaves import Custom
 from condrank.kernels.widths import SAMPLED_ROWS
+from condrank.nodes.aligned import Pairs, kernel_at
 from condrank.nodes.given import GivenKernel
 from condrank.nodes.store import Nodes, SameBase, recognise, same_values
 from condrank.nodes.views import Views
@@ -49,6 +50,13 @@ class NodeSimilarity:
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The kernel between nodes and others; None means the training nodes."""
         return self._values(self.nodes if nodes is None else nodes, self.nodes if others is None else others)
+
+    def similarity_at(self, nodes: Nodes, others: Nodes, pairs: Pairs) -> np.ndarray | None:
+        """The kernel at pairs of positions, (n_pairs,), in O(n_pairs d); None if it needs all pairs."""
+        for view in self.kernel.feature_views:
+            for given in (nodes, others):
+                check_columns(given.view(view), self.nodes.view(view))
+        return kernel_at(self.kernel, nodes, others, pairs)
 
     def diagonal(self, known: bool = True) -> np.ndarray:
         """k(v, v) of the training nodes (n,), in double precision; as if they were not ``known``, without identity."""

@@ -10,16 +10,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from condrank.base.blocks import row_blocks
 from condrank.base.checks import OUT_OF_SCALE, check_choice, check_count
 from condrank.fitting.fitted import Fitted
-from condrank.fitting.judging import edge_scores, pooled_rank_loss
+from condrank.fitting.judging import pooled_rank_loss
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
-from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
 from condrank.nodes.checking import positions, read_nodes
-from condrank.observations import Edges
+from condrank.rankers.aligned import score_pairs
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
 from condrank.rankers.restrictions import read_restriction
@@ -76,7 +74,7 @@ class Ranker(BaseEstimator):
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, shape (n_pairs,): ``objects[i]`` is scored for ``queries[i]``."""
         first, second = (read_side(self, *given) for given in ((queries, "queries"), (objects, "objects")))
-        scores = score_pairs(self, first, second)
+        scores = score_pairs(fitted_of(self).model, first, second)
         wrong = np.flatnonzero(~np.isfinite(scores))
         if len(wrong):
             raise ValueError(f"scores overflow in {scores.dtype}, first that of pairs.{wrong[0]}: {OUT_OF_SCALE}")
@@ -193,22 +191,6 @@ def fitted_of(ranker: Ranker) -> Any:
     """The fitted state of a ranker; raises NotFittedError before a fit."""
     check_is_fitted(ranker, "fitted_")
     return ranker.fitted_
-
-
-def score_pairs(ranker: Ranker, first: Nodes, second: Nodes) -> np.ndarray:
-    """`Ranker.predict_edges` for nodes that are already checked. Scores that overflow are left to the caller."""
-    scorer = fitted_of(ranker).model
-    if len(first) != len(second):
-        raise ValueError(f"queries and objects must be aligned, got {len(first)} and {len(second)}")
-    parts = []
-    # A prior, and scorers that know no edges, score all pairs of a block: then blocks are small squares.
-    squares = not hasattr(scorer, "at_edges") or bool(scorer.prior_weight)
-    for block in row_blocks(len(first), 1, budget=64 if squares else 4096):
-        one, other = first.block(block), second.block(block)
-        n = len(one)
-        aligned = Edges(np.arange(n), np.arange(n), np.zeros(n), None, (n, n))
-        parts.append(edge_scores(scorer, Conditioned(one, other, aligned)))
-    return np.concatenate(parts)
 
 
 def read_pair(ranker: Ranker, queries: Any, objects: Any) -> tuple[Nodes, Nodes | None]:

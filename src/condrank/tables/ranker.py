@@ -16,7 +16,8 @@ from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
 from condrank.nodes import Nodes
-from condrank.rankers.base import Ranker, fitted_of, score_pairs
+from condrank.rankers.aligned import score_pairs
+from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.conditional import ConditionalRanker, strengths_of
 from condrank.rankers.ranking import Ranking, rank_objects, without_self
 from condrank.rankers.restrictions import read_restriction
@@ -171,7 +172,7 @@ class TableRanker(BaseEstimator):
         """Scores of aligned pairs, ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
         check_is_fitted(self, "ranker_")
         pairs = self.queries_.read(queries, "queries")[0], self.objects_.read(objects, "objects")[0]
-        return score_pairs(self.ranker_, *pairs)
+        return score_pairs(fitted_of(self.ranker_).model, *pairs)
 
     def strengths(self, nodes: Any) -> np.ndarray:
         """Strength of nodes, given as for `rank`; needs a reciprocal relation learned with ``constant=True``."""
