@@ -390,3 +390,14 @@ def test_a_number_of_folds_is_the_same_folds_each_time():
     np.testing.assert_array_equal(one, other)
     third = ConditionalRankerCV([0.1, 1.0], 3, random_state=1).fit(X, Y).cv_losses_
     assert not np.array_equal(one, third)
+
+
+def test_folds_of_sorted_nodes_with_nothing_to_rank_are_warned_of():
+    rng = np.random.default_rng(0)
+    Y = np.zeros((12, 12))
+    Y[:8, :8] = rng.normal(size=(8, 8))
+    graph = RelationGraph(rng.normal(size=(12, 2)), Y)
+    with pytest.warns(UserWarning, match=r"1 of 3 folds have nothing to rank .*shuffle"):
+        ConditionalRankerCV([0.1, 1.0, 10.0], KFold(3)).fit(graph)
+    with pytest.raises(ValueError, match=r"nothing to rank in what cv holds out; if nodes are sorted"):
+        ConditionalRankerCV([0.1], [(np.arange(8), np.arange(8, 12))]).fit(graph)

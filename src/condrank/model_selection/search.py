@@ -13,7 +13,7 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 from condrank.base.warn import warn
-from condrank.fitting.judging import NOTHING_TO_RANK
+from condrank.fitting.judging import NOTHING_TO_RANK, SORTED_NODES
 from condrank.fitting.plan import Plan, make_plan
 from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
@@ -290,7 +290,10 @@ object_kernel
             self.cv_losses_, self.fold_losses_ = self.search_losses_[0, 0], np.empty((0, n_alphas))
             return grid.gammas[0], grid.prior_weights[0]
         if not counts[..., 1].any():
-            raise ValueError(f"{NOTHING_TO_RANK} in what cv holds out")
+            raise ValueError(f"{NOTHING_TO_RANK} in what cv holds out{SORTED_NODES}")
+        empty = np.count_nonzero(counts[0, :, 0, 0, 1] == 0)
+        if empty and not isinstance(self.cv, str | None):  # single rows or nodes often have nothing to rank
+            warn(f"{empty} of {counts.shape[1]} folds have nothing to rank and do not count{SORTED_NODES}", UserWarning)
         self.search_losses_ = rank_losses(counts.sum(axis=1))
         i, j, _ = np.unravel_index(np.argmin(self.search_losses_), self.search_losses_.shape)
         self.cv_losses_, self.fold_losses_ = self.search_losses_[i, j], rank_losses(counts[i, :, j])
