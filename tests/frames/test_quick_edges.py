@@ -50,6 +50,8 @@ def assert_same(one, other):
         ("\ufeff" + PLAIN, "edges.csv", {"mirror": "opposite"}),
         ("winner,loser,weight\na,b,2\nb,c,0.5\n", "edges.csv", {}),
         ("a,b,wins_a,wins_b\na,b,2,1\nb,c,0,0\n", "edges.csv", {}),
+        ('source,target,value\n"a","b",1\nb,"c",2\n', "edges.csv", {}),
+        ("winner,loser,tie\na,b,yes\nb,c,\n", "edges.csv", {}),
         ("one,two,y,note\na,b,2,hello there\nb,c,1,\n", "edges.csv", {"source": "one", "target": "two", "value": "y"}),
     ],
 )
@@ -90,8 +92,8 @@ def test_what_is_wrong_is_reported_with_its_row(text, message, written):
 @pytest.mark.parametrize(
     "text",
     [
-        'source,target,value\n"a",b,1\nb,c,2\n',  # quotes
-        "winner,loser,tie\na,b,yes\nb,c,\n",  # words for a tie
+        'source,target,value\n "a",b,1\nb,c,2\n',  # a quote behind a space
+        'source,target,value\na,b,"1"\n"b",c,2\r\n"a",c,2\r\n',  # quotes and both ends of lines
         "source,target,value\na,b,true\nb,c,false\n",  # words for numbers
     ],
 )
@@ -107,7 +109,8 @@ def test_small_files_other_files_and_frames_are_left_to_the_other_readers(writte
     monkeypatch.setattr(quick_edges, "LEAST_BYTES", 0)
     assert quick_edges.read_quickly(path.with_name("missing.csv")) is None
     assert quick_edges.read_quickly({"source": ["a"]}) is None
-    assert quick_edges.read_quickly(written("{}", "edges.jsonl")) is None
+    assert quick_edges.read_quickly(written("{}\n\n{}", "edges.jsonl")) is None
+    assert quick_edges.read_quickly(written("{}", "edges.json")) is None
     assert quick_edges.read_quickly(written(PLAIN, encoding="utf-16")) is None
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    assert quick_edges.read_quickly(path) is None
+    assert quick_edges.read_quickly(written("no gzip", "edges.csv.gz")) is None
+    assert quick_edges.read_quickly(written("no parquet", "edges.parquet")) is None

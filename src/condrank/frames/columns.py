@@ -149,8 +149,10 @@ def canonical(values: np.ndarray, name: str) -> np.ndarray:
         return np.where(np.isnat(values), np.nan, values / np.timedelta64(1, "D"))
     if values.dtype.kind not in "OU":
         raise ValueError(f"column {name!r} has type {values.dtype}; numbers, strings and dates can be read")
-    given = [None if _is_missing(one) else one for one in values.tolist()]
-    return _typed(given)
+    given = values.tolist()
+    if all_strings(given):
+        return values if values.dtype.kind == "O" else as_objects(given)
+    return _typed([None if _is_missing(one) else one for one in given])
 
 
 def missing(values: np.ndarray) -> np.ndarray:
@@ -160,6 +162,8 @@ def missing(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "M":
         return np.isnat(values)
     if values.dtype.kind == "O":
+        if all_strings(given := values.tolist()):
+            return np.array([not one for one in given], dtype=bool)
         return np.fromiter((one is None or (isinstance(one, str) and not one) for one in values), bool, len(values))
     return np.zeros(len(values), dtype=bool)
 
@@ -167,9 +171,17 @@ def missing(values: np.ndarray) -> np.ndarray:
 def as_objects(values: Sequence[Any]) -> np.ndarray:
     """A one-dimensional array of objects, also of tuples and lists, which NumPy would unpack."""
     out = np.empty(len(values), dtype=object)
+    if all_strings(values):
+        out[:] = values
+        return out
     for row, one in enumerate(values):
         out[row] = one
     return out
+
+
+def all_strings(values: Sequence[Any]) -> bool:
+    """Whether all values are strings."""
+    return set(map(type, values)) == {str}
 
 
 def _typed(given: list[Any]) -> np.ndarray:

@@ -12,7 +12,8 @@ from condrank.frames.columns import Columns, missing, read_table
 from condrank.frames.ends import find_end, refuse_unknown
 from condrank.frames.ids import Ids
 from condrank.frames.kinds import as_number, as_numbers
-from condrank.frames.quick_edges import NotPlain, read_quickly
+from condrank.frames.quick_columns import NotPlain
+from condrank.frames.quick_edges import QuickTable, read_quickly
 
 # Usual names of columns, used if the caller names none; the first that the table has.
 PAIRS = (("source", "target"), ("from", "to"), ("query", "object"), ("a", "b"), ("player_a", "player_b"), ("i", "j"))
@@ -116,8 +117,6 @@ def _read_quickly(edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any]) -
     if table is None:
         return None
     used = find_columns(table.columns, **named)
-    if used.tie is not None:
-        return None
     try:
         sources, targets = table.places(used.source, nodes), table.places(used.target, objects)
         weights = None if used.weight is None else table.numbers(used.weight)
@@ -127,12 +126,23 @@ def _read_quickly(edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any]) -
             values, weights = _of_counts(won, lost, weights)
         else:
             values, negative = np.ones(len(table)) if used.value is None else table.numbers(used.value), False
+            if used.tie is not None:
+                values[_quick_ties(table, used.tie)] = 0.0
     except NotPlain:
         return None
     negative = negative or (weights is not None and (weights < 0).any())
     if negative or (used.is_game and nodes is objects and (sources == targets).any()):
         return None
     return EdgeList(sources, targets, values, weights), used
+
+
+def _quick_ties(table: QuickTable, name: str) -> np.ndarray:
+    """Whether nobody won; each different word is read once."""
+    found, codes = table.column(name).distinct(empty=True)
+    try:
+        return _ties(Columns({name: found}, "edges"), name)[codes]
+    except ValueError:
+        raise NotPlain from None
 
 
 def _read_by_rows(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
 import sys
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,11 +28,14 @@ def read_file(path: Any, corner: str = "") -> Columns:
     name = os.fspath(path)
     if not isinstance(name, str):
         raise ValueError(f"a file's name must be a string, got {name!r}")
-    ending = Path(name).suffix.lower()
+    ending = suffix_of(name)
     if ending in BINARY:
         return _read_parquet(name)
     if ending not in (".csv", ".tsv", ".tab", ".txt", *JSON_LINES) and name != "-":
-        raise ValueError(f"{name} must be a .csv, .tsv, .jsonl or .parquet file, or - for standard input")
+        raise ValueError(
+            f"{name} must be a .csv, .tsv, .jsonl or .parquet file (text also compressed, as .csv.gz), or - for "
+            "standard input"
+        )
     text = read_text(name)
     origin = "standard input" if name == "-" else name
     if ending in JSON_LINES or (name == "-" and text.lstrip()[:1] == "{"):
@@ -43,11 +48,31 @@ def read_text(name: str) -> str:
     try:
         if name == "-":
             return sys.stdin.read().removeprefix("\ufeff")
-        return Path(name).read_text(encoding="utf-8-sig")
+        return _universal(read_bytes(name).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{name} is not text in UTF-8: byte {error.start} cannot be read") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ValueError(f"{name} cannot be read as a gzip file: {error}") from None
     except OSError as error:
         raise ValueError(f"{name} cannot be read: {error.strerror}") from None
+
+
+def read_bytes(name: str) -> bytes:
+    """The bytes of a file; those of a .gz file are decompressed."""
+    data = Path(name).read_bytes()
+    return gzip.decompress(data) if name.lower().endswith(".gz") else data
+
+
+def suffix_of(name: str) -> str:
+    """The ending of a file's name that says its format, without .gz."""
+    path = Path(name)
+    ending = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if ending == ".gz" else ending
+
+
+def _universal(text: str) -> str:
+    """All ends of lines as a line feed, as reading a file as text gives them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def read_rows(text: str, origin: str, delimiter: str | None = None) -> list[list[str]]:
@@ -111,9 +136,21 @@ def _read_parquet(name: str) -> Columns:
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
-        raise ValueError(f"reading {name} needs pyarrow: pip install 'condrank[frames]'") from None
+        return _read_parquet_by_polars(name)
     try:
         table = parquet.read_table(name)
     except (ArrowException, OSError) as error:
+        raise ValueError(f"{name} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
+    return checked(read_frame(table, name) or {}, name, first=1)
+
+
+def _read_parquet_by_polars(name: str) -> Columns:
+    try:
+        import polars as pl
+    except ImportError:
+        raise ValueError(f"reading {name} needs pyarrow or polars: pip install 'condrank[frames]'") from None
+    try:
+        table = pl.read_parquet(name)
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"{name} cannot be read as Parquet: {str(error).splitlines()[0]}") from None
     return checked(read_frame(table, name) or {}, name, first=1)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from condrank.frames.columns import Columns, as_objects, missing
+from condrank.frames.columns import Columns, all_strings, as_objects, missing
+from condrank.frames.quick_columns import CODES, text_numbers
 
 KINDS = ("numeric", "date", "categorical", "text")
 # What people write for an unknown number.
@@ -50,6 +51,21 @@ def infer_kind(columns: Columns, name: str) -> str:
     n_different = len(set(given))
     long = np.mean([len(one) for one in given]) > LONG_TEXT or np.mean([len(one.split()) for one in given]) > MANY_WORDS
     return "text" if long or (n_different > MANY_VALUES and 2 * n_different > len(given)) else "categorical"
+
+
+def with_numbers(columns: Columns, names: list[str]) -> Columns:
+    """The columns, with those of some names as numbers if all their texts are finite numbers and none is a code.
+
+    Their kind is then numeric, as `infer_kind` would find cell by cell.
+    """
+    found = {}
+    for name in names:
+        given = columns.values[name]
+        if given.dtype.kind == "O" and all_strings(cells := given.tolist()):
+            numbers = text_numbers(cells)
+            if numbers is not None and not CODES.search("\n".join(cells)):
+                found[name] = numbers
+    return Columns(columns.values | found, columns.origin, columns.first) if found else columns
 
 
 def find_gaps(columns: Columns, name: str) -> np.ndarray:
@@ -103,6 +119,9 @@ def as_numbers(columns: Columns, name: str) -> np.ndarray:
     if values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
     elif values.dtype.kind == "O":
+        numbers = text_numbers(given) if all_strings(given := values.tolist()) else None
+        if numbers is not None:
+            return numbers
         read = [as_number(one) for one in values.tolist()]
         strange = next((row for row, one in enumerate(read) if one is None), None)
         if strange is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.frames.columns import Columns, missing, read_table
-from condrank.frames.kinds import KINDS, as_days, convert, find_gaps, infer_kind
+from condrank.frames.kinds import KINDS, as_days, convert, find_gaps, infer_kind, with_numbers
 
 
 class Table:
@@ -78,6 +78,7 @@ class Table:
         for name in given:
             columns.column(name, given[name] or "drop")
         names = [name for name in columns.names if name != id_name and given.get(name, "") is not None]
+        columns = with_numbers(columns, [name for name in names if name not in given])
         gaps = {name: missing(columns.values[name]) if given.get(name) else find_gaps(columns, name) for name in names}
         columns.refuse_gaps(gaps, can_drop=True)
         kinds = {}
