@@ -33,6 +33,7 @@ STORIES = (
     "shortcuts",
     "top",
     "command_line",
+    "tables",
     "serving",
     "distributed",
     "approximate",

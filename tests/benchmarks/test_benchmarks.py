@@ -12,7 +12,19 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("fit", "path", "classes", "accuracy", "metrics", "judging", "imports", "peers", "incomplete"),
     *("iterations", "grid"),
-    *("large", "scaling", "products", "eigh", "logistic", "shortcuts", "folds", "search_memory", "top", "cli"),
+    *(
+        "large",
+        "scaling",
+        "products",
+        "eigh",
+        "logistic",
+        "shortcuts",
+        "folds",
+        "search_memory",
+        "top",
+        "cli",
+        "tables",
+    ),
     *("distributed", "million", "growth", "approximate", "approximation_error", "approximation_loss"),
     *("memory", "serving"),
 )

@@ -84,7 +84,10 @@ class ArrowColumn:
             raise NotPlain from None
 
     def _array(self) -> np.ndarray:
-        if self._column.null_count:
+        from pyarrow import types
+
+        kind = self._column.type
+        if self._column.null_count or not (types.is_integer(kind) or types.is_floating(kind)):
             raise NotPlain
         return self._column.to_numpy()
 
@@ -121,7 +124,11 @@ class PolarsColumn:
         return finite(read.to_numpy())
 
     def _array(self) -> np.ndarray:
-        if self._column.null_count():
+        import polars as pl
+
+        kind = self._column.dtype
+        is_number = (kind.is_integer() and "128" not in str(kind)) or kind in (pl.Float32, pl.Float64)
+        if self._column.null_count() or not is_number:
             raise NotPlain
         return self._column.to_numpy()
 
