@@ -82,7 +82,11 @@ def test_cross_validation_of_edges_measures_what_that_of_matrices_does(setting):
     graph = RelationGraph(X, np.where(np.isnan(SPARSE), np.nan, SPARSE > 0))
     ranker, cv = ConditionalRanker(kernel="rbf", alpha=0.1), SettingSplit(setting, 3, random_state=0)
     packed = cross_validate(ranker, graph, cv=cv, scoring=list(MEASURES))
-    own = {name: (lambda truth, scores, measure=measure: measure(truth, scores)) for name, measure in MEASURES.items()}
+    given = {name: {"scale": "probability"} for name in ("log_loss", "brier_score", "accuracy")}
+    own = {
+        name: (lambda truth, scores, name=name: MEASURES[name](truth, scores, **given.get(name, {})))
+        for name in MEASURES
+    }
     dense = cross_validate(ranker, graph, cv=cv, scoring=own)
     for name in MEASURES:
         np.testing.assert_allclose(packed.scores[name], dense.scores[name], atol=1e-12, equal_nan=True)

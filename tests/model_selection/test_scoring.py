@@ -48,7 +48,7 @@ def test_a_scorer_is_the_measure_of_the_labels_and_scores_of_all_pairs(name):
     options = {"relevant": 0.5} if name == "auc" else {}
     found = make_scorer(name, **options)(ranker, graph)
     if name in ("log_loss", "brier_score", "accuracy"):
-        options = {"scale": "outcome"}
+        options = {"scale": "probability"}
     value = MEASURES[name](graph.to_dense(), ranker.predict(graph), **options)
     assert found == pytest.approx(-value if name in metrics.LOWER_IS_BETTER else value, rel=1e-9)
 

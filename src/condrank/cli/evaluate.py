@@ -187,7 +187,7 @@ def _show_scores(
             "not how well it ranks new nodes; for new nodes add --setting 4 (cross-validation)"
         )
     truth, scores = judged(ranker, graph)
-    measures = {name: suited(measure, ranker) for name, measure in measures.items()}
+    measures = {name: suited(measure, ranker, truth) for name, measure in measures.items()}
     values = {name: float(measure(truth, scores)) for name, measure in measures.items()}
     if as_json:
         write_json({"model": str(saved), "nodes": len(graph.nodes), "edges": graph.n_edges, "scores": values})

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from condrank.distributed.cluster import compute, shared, total
 from condrank.kernels import Kernel
+from condrank.nodes.aligned import Pairs
 from condrank.nodes.approximate import ApproximateKernel, Approximation
 from condrank.nodes.feature_maps import FeatureMap, FeatureRows, OwnFeatures
 from condrank.nodes.feature_sums import FeatureSums
@@ -112,6 +113,10 @@ class DistributedFeatures(ExplicitFeatures):
     def similarity(self, nodes: Nodes | None, others: Nodes | None) -> np.ndarray:
         """The kernel itself. Rows of distributed nodes are copied to the client."""
         return super().similarity(*(_local(self.nodes if one is None else one) for one in (nodes, others)))
+
+    def similarity_at(self, nodes: Nodes, others: Nodes, pairs: Pairs) -> np.ndarray | None:
+        """The kernel at pairs of positions. Rows of distributed nodes are copied to the client."""
+        return super().similarity_at(_local(nodes), _local(others), pairs)
 
 
 def fit_distributed(

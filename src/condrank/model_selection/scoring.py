@@ -8,6 +8,7 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from condrank.base.checks import check_choice
@@ -85,7 +86,8 @@ class GraphScorer:
     def __call__(self, ranker: Any, X: Any, Y: Any = None) -> float:
         """The score of a fitted ranker on a graph, or on features and relation values."""
         graph = as_graph(X, Y)
-        value = float(suited(self.measure, ranker)(*judged(ranker, graph)))
+        truth, scores = judged(ranker, graph)
+        value = float(suited(self.measure, ranker, truth)(truth, scores))
         return -value if self.__name__ in LOWER_IS_BETTER else value
 
     def __repr__(self) -> str:
@@ -109,21 +111,25 @@ def judged(ranker: Any, graph: RelationGraph) -> tuple[Any, Any]:
     return observed.matrix(observed.values), observed.matrix(edge_scores(scorer, given))
 
 
-def suited(measure: Measure, ranker: Any) -> Measure:
+def suited(measure: Measure, ranker: Any, truth: Any) -> Measure:
     """The measure, on the scale of the ranker's scores if it is a measure of games and no scale is given."""
     func, given = (measure.func, measure.keywords) if isinstance(measure, partial) else (measure, {})
     if func not in GAMES or "scale" in given:
         return measure
-    return partial(measure, scale=_scale(ranker))
+    return partial(measure, scale=_scale(ranker, truth))
 
 
-def _scale(ranker: Any) -> str:
-    """What the scores of a fitted ranker are, for measures of games."""
+def _scale(ranker: Any, truth: Any) -> str:
+    """What the scores of a fitted ranker are, for measures of games with these outcomes."""
     inner: Any = innermost(ranker)
     if getattr(inner, "loss", None) == "logistic":
         return "log-odds"
     model = getattr(getattr(_fitted_inside(ranker), "fitted_", None), "model", None)
-    return "probability" if getattr(model, "offset", 0.0) else "outcome"
+    if getattr(model, "offset", 0.0):
+        return "probability"
+    labels = truth.data if sparse.issparse(truth) else truth
+    negative = np.fmin.reduce(labels, axis=None, initial=0.0) < 0
+    return "outcome" if negative or getattr(inner, "relation", None) == "reciprocal" else "probability"
 
 
 def _fitted_inside(ranker: Any) -> BaseEstimator | None:

@@ -197,7 +197,7 @@ def _one_fold(ranker: Any, train: RelationGraph, test: RelationGraph, measures: 
     values, by_query = [], []
     anything = rankable(relation)
     for measure in measures.values():
-        measure = suited(measure, ranker)
+        measure = suited(measure, ranker, truth)
         # If no query has anything to rank, measures of order are undefined. Others may be defined.
         values.append(float(measure(truth, scores)) if anything or not measures_order(measure) else np.nan)
         by_query.append(of_queries(measure, truth, scores))

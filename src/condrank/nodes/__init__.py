@@ -88,6 +88,10 @@ class Coordinates(Protocol):
         """The node kernel itself between nodes and others; None means the training nodes."""
         ...
 
+    def similarity_at(self, nodes: Nodes, others: Nodes, pairs: tuple[np.ndarray, np.ndarray]) -> np.ndarray | None:
+        """The node kernel at pairs of positions, (n_pairs,); None if it needs all pairs."""
+        ...
+
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
         """Plain values for a manifest; arrays are added to ``arrays``. `coordinates_from_state` reads both."""
         ...

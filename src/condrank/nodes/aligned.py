@@ -10,7 +10,6 @@ from scipy import sparse
 
 from condrank.base.measured import GATHERED_ENTRIES
 from condrank.kernels.expression import Kernel
-from condrank.kernels.leaves import Custom
 from condrank.nodes.store import Nodes
 
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -35,7 +34,7 @@ def kernel_at(kernel: Kernel, nodes: Nodes, others: Nodes, pairs: Pairs) -> np.n
 
 def _leaf_at(leaf: Any, nodes: Nodes, others: Nodes, pairs: Pairs) -> np.ndarray | None:
     """Values of a kernel that is no sum; None if it needs all pairs."""
-    named = _NAMED.get(leaf.name) if leaf.takes_features and not isinstance(leaf, Custom) else None
+    named = _NAMED.get(leaf.name) if hasattr(leaf, "weighted") else None
     if named is None:
         return None
     first = nodes.view(leaf.view)
