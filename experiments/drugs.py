@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from condrank import ConditionalRankerCV, RelationGraph, datasets
 from condrank.baselines import NearestNeighbours, TwoStepRidge
+from condrank.kernels import Precomputed
 from condrank.model_selection import SettingShuffleSplit, SettingSplit, cross_validate
 
 from .folds import TREE_COORDINATES, Folds, leading
@@ -186,12 +187,10 @@ class Sharpened:
 
     def fit(self, graph: RelationGraph) -> Sharpened:
         """Try every power on the nodes and the relation of a graph."""
-        self.nodes, self.objects = graph.nodes, graph.objects
-        Y, lowest = graph.to_dense(), np.inf
+        lowest = np.inf
         for power in self.powers:
-            kernels = (power_of(side, side, power) for side in (self.nodes, self.objects))
             ranker: Any = clone(self.ranker)
-            ranker.fit(RelationGraph(next(kernels), Y, objects=next(kernels)))
+            ranker.set_params(kernel=Precomputed() ** power).fit(graph)
             if ranker.cv_losses_.min() < lowest:
                 lowest, self.power, self.best = ranker.cv_losses_.min(), power, ranker
         self.alpha_, self.alphas_ = self.best.alpha_, self.best.alphas_
@@ -199,13 +198,7 @@ class Sharpened:
 
     def predict(self, graph: RelationGraph) -> np.ndarray:
         """Scores of all pairs of a graph that has the same kernels as the fitted one."""
-        sides = ((graph.nodes, self.nodes), (graph.objects, self.objects))
-        return self.best.predict(*(power_of(new, known, self.power) for new, known in sides))
-
-
-def power_of(nodes: Any, others: Any, power: int) -> np.ndarray:
-    """Entries of the kernel of two sets of nodes, each to a power."""
-    return nodes.base[np.ix_(nodes.positions, others.positions)] ** power
+        return self.best.predict(graph)
 
 
 def best_of(rankers: list[Any], graph: RelationGraph, cv: SettingShuffleSplit) -> Any:
