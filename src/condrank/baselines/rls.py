@@ -73,7 +73,7 @@ class ExplicitRankRLS(WeightedBaseline):
     def fit(self, X: Any, Y: Any = None) -> ExplicitRankRLS:
         """Learn from a graph, or from node features X (n_nodes, n_features) and their relation Y (n_nodes, n_nodes)."""
         graph = as_graph(X, Y)
-        check_choice("loss", self.loss, tuple(loss.name for loss in QUADRATIC))
+        check_choice("loss", self.loss, tuple(dict.fromkeys(loss.name for loss in QUADRATIC)))
         loss = get_loss(self.loss)
         check_choice("features", self.features, FEATURES)
         alpha = check_number("alpha", self.alpha, above=0.0)

@@ -45,9 +45,9 @@ def agreed_settings(params: dict[str, Any], given: dict[str, Any], n_features: i
     two_domains : bool
         Whether the objects are nodes of another domain.
     """
-    ranker = SimpleNamespace(**{"object_kernel": None} | params)
+    ranker = SimpleNamespace(**{"object_kernel": None, "fit_intercept": False} | params)
     check_number("validation_fraction", ranker.validation_fraction)
-    for name in ("clip", "warm_start"):
+    for name in ("fit_intercept", "clip", "warm_start"):
         check_choice(name, getattr(ranker, name), (False, True))
     check_count("n_iter_no_change", ranker.n_iter_no_change)
     check_random_state(ranker.random_state)
@@ -59,6 +59,7 @@ def agreed_settings(params: dict[str, Any], given: dict[str, Any], n_features: i
     stored = settings.to_state()
     for name in SCORING_SETTINGS:
         check_same(f"{name} of the fit", given[name], stored[name])
+    check_same("fit_intercept of the fit", given.get("fit_intercept", False), settings.loss.fits_intercept)
     kernels = {"kernel": settings.kernel, "object_kernel": settings.object_kernel}
     # A file has a kernel of the objects only if it is another one.
     fitted = {"object_kernel": given["kernel"] if two_domains else None} | given
@@ -87,7 +88,9 @@ def check_model(given: dict[str, Any], settings: Settings, plan: Plan) -> None:
     """Refuse a model whose kind or scale does not follow from the settings and the solver of its fit."""
     over_edges = SOLVERS[plan.solver].over_edges
     kind = EdgeModel if over_edges else ComparedModel if settings.compared else Model
-    follows: dict[str, Any] = {"class": kind.__name__, "offset": settings.centre}
+    follows: dict[str, Any] = {"class": kind.__name__}
+    if not settings.loss.fits_intercept:
+        follows["offset"] = settings.centre
     follows["logistic"] = not settings.loss.is_quadratic
     if kind is not ComparedModel:
         follows["prior_weight"] = settings.prior_weight

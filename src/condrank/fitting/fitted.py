@@ -105,6 +105,11 @@ class FittedRanker(Fitted):
         return self.settings.alpha
 
     @property
+    def intercept(self) -> float:
+        """The constant that was fitted to the labels; 0 if there is none."""
+        return float(self.model.offset) if self.settings.loss.fits_intercept else 0.0
+
+    @property
     def solver(self) -> str:
         """The solver that ran."""
         return self.plan.solver
@@ -159,17 +164,21 @@ class FittedRanker(Fitted):
         """The same state with weights W."""
         losses = None if history is None else tuple(history)
         check_weights(W, self.alpha)
-        return replace(self, model=self.model.with_weights(W), n_iter=n_iter, history=losses)
+        return replace(self, model=self._model(W), n_iter=n_iter, history=losses)
 
     def at(self, alpha: float, solution: Solution) -> FittedRanker:
         """The same state at another λ."""
         check_weights(solution.W, alpha)
         return replace(
             self,
-            model=self.model.with_weights(solution.W),
+            model=self._model(solution.W),
             n_iter=solution.n_iter,
             settings=replace(self.settings, alpha=alpha),
         )
+
+    def _model(self, W: Any) -> Any:
+        """The model with weights W, and with the intercept that belongs to them."""
+        return self.model.with_weights(W) if self.system is None else self.system.model(W)
 
 
 def n_columns(nodes: Nodes, kernel: Kernel) -> int:

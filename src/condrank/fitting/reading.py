@@ -43,7 +43,9 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
 
     ``draw=False`` does not draw from the ranker's ``random_state``: for settings that are not used in a fit.
     """
-    relation, loss = get_relation(ranker.relation), get_loss(ranker.loss)
+    relation = get_relation(ranker.relation)
+    # The constant of a reciprocal relation is fixed: the two directions of a pair sum to twice its centre.
+    loss = get_loss(ranker.loss, bool(ranker.fit_intercept) and relation is not RECIPROCAL)
     choices = {
         "rank_by": RANK_BY,
         "prior": (None, "similarity"),

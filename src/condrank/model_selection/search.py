@@ -74,7 +74,7 @@ class ConditionalRankerCV(ConditionalRanker):
         λ of each fold, as the paper does, at the width and prior weight with the lowest pooled loss.
     relation, loss, kernel, gamma, degree, coef0, kernel_params, prior, prior_weight, constant, rank_by, clip, solver, \
 pairwise_kernel, tol, max_iter, random_state, compared, feature_weights, n_components, approximation, landmarks, \
-object_kernel
+object_kernel, fit_intercept
         As for `ConditionalRanker`.
     search_tol, search_max_iter : float, int, optional
         ``tol`` and ``max_iter`` of the fits that choose λ. Their ConvergenceWarnings are not shown if these are given.
@@ -147,6 +147,7 @@ object_kernel
         search_tol: float | None = None,
         search_max_iter: int | None = None,
         object_kernel: str | Kernel | Callable[..., Any] | None = None,
+        fit_intercept: bool = False,
     ):
         super().__init__(
             relation=relation,
@@ -172,6 +173,7 @@ object_kernel
             approximation=approximation,
             landmarks=landmarks,
             object_kernel=object_kernel,
+            fit_intercept=fit_intercept,
         )
         self.alphas = alphas
         self.cv = cv

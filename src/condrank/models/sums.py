@@ -124,6 +124,10 @@ class FactoredSums:
         """ΦᵀY1 = (AᵀΦ)ᵀ S Bᵀ1."""
         return reduce_factors(self.rows.factors[0], self.S, self.cols.counts[-1])
 
+    def reduced_and_total(self, rows: Any, cols: Any) -> tuple[np.ndarray, float]:
+        """`reduced`, and the sum of all labels 1ᵀY1 = (Aᵀ1)ᵀ S Bᵀ1."""
+        return self.reduced(rows, cols), float(self.rows.counts[0] @ (self.S @ self.cols.counts[-1]))
+
     def between_classes(self) -> Factored | None:
         """The relation of at most two nodes of each class, which has all of its values; None without classes."""
         if self.names is None or self.levels is not None or not self.one_domain or len(self.rows.factors) > 1:

@@ -11,6 +11,9 @@ from scipy import sparse
 from condrank.base.blocks import in_threads, row_blocks, squares_below
 from condrank.base.dense import dense
 
+# Up to this many columns of a product with the labels, their sum is computed as one more column.
+SUMMED_MOST_COLUMNS = 300
+
 
 class EveryPair(ABC):
     """Methods that all relations share that are known for every ordered pair."""
@@ -36,6 +39,10 @@ class EveryPair(ABC):
         """ΦᵀYΦ' for the bases Φ and Φ' of two coordinates."""
         return self.reduce(rows.basis, cols.basis)
 
+    def reduced_and_total(self, rows: Any, cols: Any) -> tuple[np.ndarray, float]:
+        """`reduced` and the sum of all labels."""
+        return self.reduced(rows, cols), self.total()
+
     def reduced_sums(self, rows: Any) -> np.ndarray:
         """ΦᵀY1 for the basis Φ of coordinates."""
         return rows.basis.T @ self.row_sums().astype(rows.basis.dtype)
@@ -47,6 +54,10 @@ class EveryPair(ABC):
     @abstractmethod
     def row_sums(self) -> np.ndarray:
         """Y1, the sum of each row's labels, in double precision."""
+
+    def total(self) -> float:
+        """1ᵀY1, the sum of all labels, in double precision."""
+        return float(self.row_sums().sum())
 
     def count_loops(self) -> int:
         """Every node's loop is observed."""
@@ -112,6 +123,19 @@ class Complete(LabelMatrix):
                 total += dense(Z[block].T @ dense(Y[block] @ Z_objects))
             return total.astype(Z.dtype, copy=False)
         return np.asarray(Z.T @ dense(Y @ Z_objects))
+
+    def reduced_and_total(self, rows: Any, cols: Any) -> tuple[np.ndarray, float]:
+        """`reduced` and the sum of all labels.
+
+        A pass over Y for the sum alone would take longer than one more column in the product, if there are few columns.
+        """
+        Z, Z_objects = rows.basis, cols.basis
+        arrays = all(isinstance(one, np.ndarray) for one in (self.Y, Z, Z_objects))
+        if not arrays or Z_objects.shape[1] > SUMMED_MOST_COLUMNS:
+            return super().reduced_and_total(rows, cols)
+        Y = self.Y.astype(Z.dtype, copy=False)
+        with_sums = Y @ np.column_stack([Z_objects, np.ones(len(Z_objects), dtype=Z.dtype)])
+        return Z.T @ with_sums[:, :-1], float(with_sums[:, -1].sum(dtype=np.float64))
 
     def row_sums(self) -> np.ndarray:
         """Y1, the sum of each row's labels, in double precision."""

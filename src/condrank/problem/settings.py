@@ -50,6 +50,8 @@ class Settings:
         del values["object_kernel"]
         if self.object_kernel is not None and self.object_kernel != self.kernel:
             values["object_kernel"] = kernel_to("object_kernel", self.object_kernel)
+        if self.loss.fits_intercept:
+            values["fit_intercept"] = True  # a file without it is also read by versions that know no intercept
         if self.approximation is not None:
             # The drawn landmarks or frequencies are in the arrays. A seed drawn for random_state=None is useless later.
             compared = [field.name for field in fields(self.approximation) if field.compare]

@@ -38,8 +38,9 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
     and v' may be nodes that were not in training.
 
     The fit minimises ½‖L(Y - F)‖² + ½ λ‖h‖², where Y and F are the labels and scores of the observed pairs. L is the
-    identity for ``loss="regression"``. For ``loss="ranking"`` L subtracts the mean over each conditioning node's edges,
-    which no ranking depends on (the paper's conditional RankRLS). ``loss="logistic"`` fits outcomes of games instead.
+    identity for ``loss="regression"`` (with ``fit_intercept`` it subtracts the mean of all pairs). For
+    ``loss="ranking"`` L subtracts the mean over each conditioning node's edges, which no ranking depends on (the
+    paper's conditional RankRLS). ``loss="logistic"`` fits outcomes of games instead.
 
     An exact kernel of n nodes takes O(n³) time and O(n²) memory; ``n_components`` reduces both to O(n). Call `plan` to
     see what a fit will take.
@@ -112,6 +113,12 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         Seed for the choice of held-out nodes, landmarks and random features.
     object_kernel : str, Kernel or callable, default=None
         Kernel of the objects, if they are nodes of a second domain; by default ``kernel``.
+    fit_intercept : bool, default=False
+        Fit a constant c to the labels as well, without a penalty, for ``loss="regression"``: minimises
+        ½ Σ m (y - h - c)² + ½ λ‖h‖² over h and c, and predicts h + c. Adding a constant to all labels then changes
+        nothing else. Without effect for a reciprocal relation, whose constant is fixed by its scale (0, or ½ for
+        probabilities), for ``loss="logistic"``, which is for these, and for ``loss="ranking"``, to which no constant
+        matters. ``constant`` is something else: its weights are penalised, and it adds scores of single nodes too.
 
     Attributes
     ----------
@@ -123,6 +130,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
     dual_coef_ : ndarray of shape (n, n)
         A, such that scores are k_vᵀ A k_v' (plus the prior), computed at each access. With ``pairwise_kernel``, the
         coefficients of the edges, sparse.
+    intercept_ : float
+        The constant c of ``fit_intercept``; 0.0 if there is none.
     alpha_ : float
         λ of the model.
     solver_ : str
@@ -179,6 +188,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         warm_start: bool = False,
         random_state: Any = None,
         object_kernel: str | Kernel | Callable[..., Any] | None = None,
+        fit_intercept: bool = False,
     ):
         self.relation = relation
         self.loss = loss
@@ -208,6 +218,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         self.warm_start = warm_start
         self.random_state = random_state
         self.object_kernel = object_kernel
+        self.fit_intercept = fit_intercept
 
     fitted_: FittedRanker
 

@@ -19,6 +19,11 @@ class Learned(Ranker):
         return self._state("alpha")
 
     @property
+    def intercept_(self) -> float:
+        """The constant that was fitted to the labels without a penalty; 0.0 if there is none."""
+        return self._state("intercept")
+
+    @property
     def solver_(self) -> str:
         """The solver that ran."""
         return self._state("solver")

@@ -19,7 +19,7 @@ from condrank.problem.settings import kernel_text
 from condrank.rankers.base import Ranker, fitted_of
 
 #: Parameters that came later, with their defaults: a file that does not need them is written as before.
-LATER = {"object_kernel": None}
+LATER = {"object_kernel": None, "fit_intercept": False}
 
 
 def refuse_index(manifest: dict[str, Any]) -> None:

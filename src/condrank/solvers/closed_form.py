@@ -1,17 +1,18 @@
-"""Closed forms on complete graphs: three relations × two losses from one eigendecomposition.
+"""Closed forms on complete graphs: all relations and quadratic losses from one eigendecomposition.
 
 With Z (n, r), ZᵀZ = diag(σ), b = Zᵀ1, D = σσᵀ + λ (elementwise) and Π the relation's projection, the minimiser of
 
     ½‖L(Y - Z W Zᵀ)‖² + ½ λ‖W‖²,   W = Π[W],
 
-where L is the identity (regression) or subtracts each row's mean (ranking), is
+where L is the identity (regression), or subtracts the mean of all pairs (an intercept) or of each row (ranking), is
 
     regression            W = Π[ZᵀYZ] / D
+    with an intercept     W = (R + t bbᵀ) / D,     R = Π[Zᵀ (Y - ȳ) Z]
     ranking               W = (R + Π[w bᵀ]) / D,   R = Π[Zᵀ Y C Z]
 
-with a vector w that costs O(r²). For the symmetric and the reciprocal relation it comes from one well-conditioned
-system. The paper states that no efficient closed form is known for the ranking loss with these two relations. The same
-inverse, applied to any right-hand side R, is the preconditioner on incomplete graphs.
+with a number t and a vector w that cost O(r²). For the symmetric and the reciprocal relation w comes from one
+well-conditioned system. The paper states that no efficient closed form is known for the ranking loss with these two
+relations. The same inverse, applied to any right-hand side R, is the preconditioner on incomplete graphs.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from scipy import sparse
 from condrank.base.blocks import n_processors, row_blocks
 from condrank.base.measured import BLOCK_ENTRIES, CACHED_ENTRIES
 from condrank.models.model import Model
-from condrank.nodes import Coordinates
+from condrank.nodes import Coordinates, ExactKernel
 from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Complete, Factored
+from condrank.observations.complete import SUMMED_MOST_COLUMNS
 from condrank.problem.coordinates import check_alpha, fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.complete_inverse import CompleteInverse
@@ -71,12 +73,18 @@ class ClosedForm:
     ):
         self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
         self.prior_weight, self.offset = prior_weight, offset
+        self.mean = 0.0
         self.rhs = relation.project(self._reduce(observations, prior_weight))
 
     def _reduce(self, observations: Any, prior_weight: float) -> np.ndarray:
-        """ZᵀYZ' (regression) or ZᵀYCZ' (ranking), minus the part of the prior, before the projection."""
+        """ZᵀYZ' (regression), less ȳbb'ᵀ (intercept) or ZᵀYCZ' (ranking), minus the prior, before the projection."""
         rows, cols = self.rows, self.cols
-        G = rows.rotate(observations.reduced(rows, cols))
+        if self.loss.fits_intercept:
+            reduced, total = observations.reduced_and_total(rows, cols)
+            self.mean = self._mean(total, prior_weight)
+        else:
+            reduced = observations.reduced(rows, cols)
+        G = rows.rotate(reduced)
         G = cols.rotate(G.T).T
         if self.loss.centres_rows:
             sums = rows.rotate(observations.reduced_sums(rows))
@@ -86,9 +94,24 @@ class ClosedForm:
             sums = sums / cols.n_nodes
             for block in row_blocks(*G.shape, budget=CACHED_ENTRIES):
                 G[block] -= np.multiply.outer(sums[block], cols.ones)
+        elif self.loss.fits_intercept:
+            for block in row_blocks(*G.shape, budget=CACHED_ENTRIES):
+                G[block] -= np.multiply.outer(self.mean * rows.ones[block], cols.ones)
         if prior_weight:
             np.einsum("ii->i", G)[:] -= prior_weight * rows.sigma**2
         return G
+
+    def _mean(self, total: float, prior_weight: float) -> float:
+        """The mean of Y - τK over all pairs, from the sum of Y."""
+        rows = self.rows
+        if prior_weight and isinstance(rows, ExactKernel):
+            # Not |b|²: a clipped kernel is not ZZᵀ.
+            blocks = row_blocks(rows.n_nodes, rows.n_nodes)
+            sums = [rows.similarity(rows.nodes.block(block), None).sum(dtype=np.float64) for block in blocks]
+            total -= prior_weight * float(sum(sums))
+        elif prior_weight:
+            total -= prior_weight * float(rows.ones @ rows.ones)
+        return total / (rows.n_nodes * self.cols.n_nodes)
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """W (r, r') for one λ. Allocates one r×r' array for the result (and one before it for W = ±Wᵀ ranking)."""
@@ -99,20 +122,35 @@ class ClosedForm:
         return Solution(W.astype(self.rows.nodes.dtype, copy=False))
 
     def apply(self, W: np.ndarray, alpha: float) -> np.ndarray:
-        """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, where bbᵀ/m is for ranking only. O(rr')."""
+        """Π[Zᵀ L(Z W Z'ᵀ) Z'] + λW = Π[σ W (diag(σ') - bbᵀ/m)] + λW, where bbᵀ/m is for ranking only. O(rr').
+
+        With an intercept, b times the mean value bᵀWb'/(nm) times b'ᵀ is subtracted instead.
+        """
         out = W * self.cols.sigma
         if self.loss.centres_rows:
             means = (W @ self.cols.ones) / self.cols.n_nodes
             for block in row_blocks(*out.shape, budget=CACHED_ENTRIES):
                 out[block] -= np.multiply.outer(means[block], self.cols.ones)
         out *= self.rows.sigma[:, None]
+        if self.loss.fits_intercept:
+            mean = W.dtype.type(self._value(W))
+            for block in row_blocks(*out.shape, budget=CACHED_ENTRIES):
+                out[block] -= np.multiply.outer(mean * self.rows.ones[block], self.cols.ones)
         out = self.relation.project(out)
         out += alpha * W
         return out
 
+    def _value(self, W: np.ndarray) -> float:
+        """bᵀWb'/(nm), the mean of the values of the model over all pairs."""
+        b, b_objects = (side.ones.astype(np.float64, copy=False) for side in (self.rows, self.cols))
+        return float(b @ (W @ b_objects)) / (self.rows.n_nodes * self.cols.n_nodes)
+
     def model(self, W: Any = None) -> Model:
-        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale."""
-        return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
+        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale + the intercept."""
+        intercept = 0.0
+        if self.loss.fits_intercept and W is not None:
+            intercept = self.mean - self._value(W)
+        return Model(self.rows, self.cols, W, self.prior_weight, self.offset + intercept)
 
 
 class ClosedFormSolver(Solver):
@@ -170,10 +208,11 @@ class ClosedFormSolver(Solver):
         """Bytes beside the coordinates: the labels reduced to r×r', rotated, and W."""
         s = problem.sizes
         own = s.itemsize if s.rows.exact else 8
-        ranking = problem.settings.loss.centres_rows
-        # Each thread has a block of 1/D and, for ranking, of the right-hand side or (not all at once) their product.
+        centres = problem.settings.loss.centres is not None
+        # Each thread has a block of 1/D and, if the loss centres, of the right-hand side or (not all at once) their
+        # product.
         threads = min(n_processors(), max(1, s.square // CACHED_ENTRIES))
-        blocks = own * min(s.square, CACHED_ENTRIES) * threads * (2 if ranking else 1)
+        blocks = own * min(s.square, CACHED_ENTRIES) * threads * (2 if centres else 1)
         solving = own * s.square + max(own * s.square + blocks, (own + s.itemsize) * s.square * (own > s.itemsize))
         return max(reduced_bytes(problem), solving)
 
@@ -194,5 +233,6 @@ def reduced_bytes(problem: Problem) -> int:
             # YΦ' is a sum over blocks of Φ', and each product is as large as the sum.
             reducing = max(2 * size * rows.n * cols.r + cols.block, size * rows.n * cols.r + 16 * s.square + rows.block)
         else:
-            reducing = size * (rows.n * cols.r + s.square)
+            summed = problem.settings.loss.fits_intercept and cols.r <= SUMMED_MOST_COLUMNS
+            reducing = size * (rows.n * cols.r + s.square + cols.n * cols.r * summed)
     return max(reducing, 0 if rows.exact else 2 * own * s.square)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ class CompleteInverse:
 
     Applying it costs O(rr'). Parameters are those of `ClosedForm`. 1/D is computed again wherever it is needed, one
     block of rows at a time in the processor's cache: that is faster than reading it from memory. The object keeps one
-    r×r matrix, only for symmetric and reciprocal ranking.
+    r×r matrix, only for symmetric and reciprocal ranking, and for an intercept if it is applied more than once.
     """
 
     def __init__(self, relation: Relation, loss: Loss, rows: Coordinates, cols: Coordinates, alpha: float):
@@ -32,14 +33,24 @@ class CompleteInverse:
             if relation.sign:
                 self.u = np.empty(self.shape[0], dtype=self.x.dtype)
                 self.coupled = WellConditioned(self._coupled_matrix())
+        elif loss.fits_intercept:
+            self.x, self.x_rows = cols.ones / cols.sigma, rows.ones / rows.sigma
+            self.gap = self._constant_gap()
+            self.even: np.ndarray | None = None
 
     def __call__(self, R: np.ndarray, *, centred: bool = False, last: bool = False) -> np.ndarray:
         """W for a right-hand side R = Π[R].
 
-        ``centred`` means that R comes from labels whose rows sum to zero, which avoids a cancellation. ``last`` means
-        that the inverse will not be applied again, so its matrix is freed before W is allocated.
+        ``centred`` means that R comes from labels whose rows sum to zero (with an intercept, whose sum is zero), which
+        avoids a cancellation. ``last`` means that the inverse will not be applied again, so its matrix is freed before
+        W is allocated.
         """
         vanishes = centred and self.cols.outside == 0.0
+        constant = 0.0
+        if self.loss.fits_intercept:
+            if not last:
+                return self._with_constant(R)
+            constant = self._constant(R, vanishes)
         left = right = np.empty(0)
         if self.loss.centres_rows and self.relation.sign:
             w = self._coupled_correction(R, vanishes)
@@ -56,12 +67,15 @@ class CompleteInverse:
                 else:
                     numerator = np.multiply.outer(self._correction(R[block], inverse, vanishes), self.cols.ones)
                 numerator += R[block]
+            elif constant:
+                numerator = np.multiply.outer(constant * self.rows.ones[block], self.cols.ones)
+                numerator += R[block]
             np.multiply(inverse, numerator, out=W[block])
 
         self._each_block(work)
         return W
 
-    def _each_block(self, work: Callable[[slice, np.ndarray], None]) -> None:
+    def _each_block(self, work: Callable[[slice, np.ndarray], Any]) -> None:
         """Call ``work`` with blocks of rows of 1/D, in threads."""
         # σσᵀ + λ is one product of two columns and two rows.
         left = np.column_stack([self.rows.sigma, np.full_like(self.rows.sigma, self.alpha)])
@@ -72,6 +86,59 @@ class CompleteInverse:
             work(block, np.reciprocal(D, out=D))
 
         in_threads(on_block, row_blocks(*self.shape, budget=CACHED_ENTRIES))
+
+    def _sum(self, work: Callable[[slice, np.ndarray], float]) -> float:
+        """The sum of ``work`` over blocks of rows of 1/D, in an order that does not depend on the threads."""
+        parts: dict[int, float] = {}
+
+        def add(block: slice, inverse: np.ndarray) -> None:
+            parts[block.start] = work(block, inverse)
+
+        self._each_block(add)
+        return float(sum(parts[start] for start in sorted(parts)))
+
+    def _constant_gap(self) -> float:
+        """N - Σ B²/D with B = b b'ᵀ, N = n n'; by σσ'/D = 1 - λ/D a sum of positive terms, which does not cancel.
+
+        N - Σ (b²/σ)(b'²/σ') = (n - ω) ω' + ω n', and the rest is Σ (b²/σ)(b'²/σ') λ/D.
+        """
+        rows, cols = self.rows, self.cols
+        left, right = rows.ones * self.x_rows, self.alpha * (cols.ones * self.x)
+        n, m = float(rows.n_nodes), float(cols.n_nodes)
+        outside = (n - rows.outside) * cols.outside + rows.outside * m
+        return outside + self._sum(lambda block, inverse: float(left[block] @ (inverse @ right)))
+
+    def _with_constant(self, R: np.ndarray) -> np.ndarray:
+        """W for an iteration: R/D, then t B/D, where B/D is kept from the first call on."""
+        plain = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
+        self._each_block(lambda block, inverse: np.multiply(inverse, R[block], out=plain[block]))
+        rows, cols = self.rows.ones, self.cols.ones
+        if self.even is None:
+            self.even = np.empty(self.shape, dtype=rows.dtype)
+            even = self.even
+            self._each_block(
+                lambda block, inverse: np.multiply(inverse, np.multiply.outer(rows[block], cols), out=even[block])
+            )
+        constant = float(rows @ (plain @ cols)) / self.gap
+        for block in row_blocks(*self.shape, budget=CACHED_ENTRIES):
+            plain[block] += plain.dtype.type(constant) * self.even[block]
+        return plain
+
+    def _constant(self, R: np.ndarray, vanishes: bool) -> float:
+        """t = ⟨B, R/D⟩/(N - ⟨B, B/D⟩) with W = (R + tB)/D: the mean of the values of W.
+
+        ⟨B, R/D⟩ = xᵀRx' - ⟨xx'ᵀ, R λ/D⟩ with x = b/σ. The first term is the sum of the labels, 0, if they are centred
+        and 1 lies in both spans.
+        """
+        if vanishes and self.rows.outside == 0.0:
+            left, right = self.x_rows, -self.alpha * self.x
+        else:
+            left, right = self.rows.ones, self.cols.ones
+
+        def work(block: slice, inverse: np.ndarray) -> float:
+            return float(left[block] @ (np.multiply(inverse, R[block], out=inverse) @ right))
+
+        return self._sum(work) / self.gap
 
     def _correction(self, R: np.ndarray, inverse: np.ndarray, vanishes: bool) -> np.ndarray:
         """The vector w of ordinary ranking, for a block of rows; rows are independent of each other.

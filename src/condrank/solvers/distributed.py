@@ -15,8 +15,9 @@ from condrank.distributed.edges import DistributedEdges
 from condrank.distributed.partition import EdgePartition, wanted
 from condrank.distributed.rows import DistributedFeatures, block_features, blocks_of, bounds_of
 from condrank.nodes.feature_maps import FeatureMap
-from condrank.objective.losses import Loss
+from condrank.objective.losses import REGRESSION, Loss
 from condrank.objective.relations import ORDINARY, Relation
+from condrank.solvers.intercept import Means
 from condrank.solvers.krylov import krylov
 from condrank.solvers.primal import PrimalSystem
 from condrank.solvers.system import DEFAULTS, Options, Solution
@@ -54,7 +55,9 @@ class DistributedSystem(PrimalSystem):
         self.density = edges.facts.weight / (n * m)
         # One product with a small partition is not worth compiled loops, but there is one in every iteration.
         backend = "numba" if edges.n_pairs * len(cols.rotation) >= NUMBA_LEAST_MULTIPLICATIONS else "auto"
-        maps, options = shared((rows.features, cols.features)), (loss, prior_weight, centre, backend)
+        # The mean over the edges of all partitions is subtracted here, not by the workers.
+        of_edges = REGRESSION if loss.fits_intercept else loss
+        maps, options = shared((rows.features, cols.features)), (of_edges, prior_weight, centre, backend)
         blocks = [list(zip(bounds_of(X), blocks_of(X), strict=True)) for X in (rows.nodes.rows, cols.nodes.rows)]
         tasks, threads, constants = [], worker_threads(), (rows.kernel.constant, cols.kernel.constant)
         for number, (partition, run) in enumerate(zip(edges.partitions, edges.runs, strict=True)):
@@ -63,7 +66,15 @@ class DistributedSystem(PrimalSystem):
                 tasks.append(delayed(system_of)(partition, *picked, maps, constants, options))
         self.partitions = persist(tasks)
         self.places = [threads[number % len(threads)] for number in range(len(tasks))]
-        self.rhs = self._rotated(total([delayed(right_hand_side)(one) for one in self.partitions]))
+        self.means = None
+        if loss.fits_intercept:
+            reduced = total([delayed(right_hand_side_and_sums)(one) for one in self.partitions])
+            p = len(reduced) // 2
+            weight, sums = edges.facts.weight, self._rotated(reduced[p : 2 * p])
+            self.means = Means(float(reduced[-1, 0]) / weight, sums, weight)
+            self.rhs = self._rotated(reduced[:p]) - self.means.label * sums
+        else:
+            self.rhs = self._rotated(total([delayed(right_hand_side)(one) for one in self.partitions]))
 
     def _rotated(self, G: np.ndarray) -> np.ndarray:
         """Π[VᵀGV']."""
@@ -79,8 +90,14 @@ class DistributedSystem(PrimalSystem):
             with preferably_at(place):
                 tasks.append(delayed(product)(partition, given))
         out = self._rotated(total(tasks))
+        if self.means is not None:
+            out -= self.means.value(W) * self.means.sums
         out += alpha * W
         return out
+
+    def intercept(self, W: Any) -> float:
+        """c for weights W, from the sums over all partitions."""
+        return 0.0 if self.means is None else self.means.intercept(W)
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """W for one λ > 0, to a relative residual of ``options.tol``. CG runs on the client, in double precision."""
@@ -162,6 +179,17 @@ def system_of(
 def right_hand_side(system: PrimalSystem) -> np.ndarray:
     """Φᵀ L(Y) Φ' over the edges of a partition."""
     return system.rhs.astype(np.float64, copy=False)
+
+
+def right_hand_side_and_sums(system: PrimalSystem) -> np.ndarray:
+    """Φᵀ(M∘Y)Φ' and ΦᵀMΦ' over the edges of a partition, and Σmy in the first place of one more row."""
+    sums = system.reduce(system.weights)
+    last = np.zeros((1, sums.shape[1]))
+    labels = system.edges.values.astype(np.float64)
+    if system.prior_weight:
+        labels -= system.prior_weight * system.similarity()
+    last[0, 0] = system.weights.astype(np.float64) @ labels
+    return np.concatenate([system.rhs, sums, last])
 
 
 def product(system: PrimalSystem, W: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The dual system on the observed edges, for very sparse graphs and kernels of full rank.
 
-K̄ is the edge kernel at the observed edges. L is the loss: it multiplies by the weights and, for ranking, first
-subtracts each row's weighted mean; R Rᵀ = L. The minimiser of (y - f)ᵀ L (y - f) + λ‖h‖² has edge coefficients a = R c
-with
+K̄ is the edge kernel at the observed edges. L is the loss: it multiplies by the weights and first subtracts the
+weighted mean of each row (ranking) or of all edges (regression with an intercept); R Rᵀ = L. The minimiser of
+(y - f)ᵀ L (y - f) + λ‖h‖² has edge coefficients a = R c with
 
     (Rᵀ K̄ R + λ I) c = Rᵀ y.
 
@@ -45,9 +45,8 @@ class DualSystem:
 
     def __init__(self, kernel: EdgeKernel, loss: Loss, backend: str = "auto", weights: np.ndarray | None = None):
         if loss not in QUADRATIC:
-            raise ValueError(
-                f"the dual solver's loss must be one of {[one.name for one in QUADRATIC]}, got {loss.name!r}"
-            )
+            names = [*dict.fromkeys(one.name for one in QUADRATIC)]
+            raise ValueError(f"the dual solver's loss must be one of {names}, got {loss.name!r}")
         self.kernel, self.loss, self.backend, self.edges = kernel, loss, backend, kernel.edges
         self.root = LossRoot(loss, self.edges, weights)
         self.weights = self.root.weights

@@ -17,6 +17,7 @@ from condrank.products.edge_kernels import edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem, solve_dual
 from condrank.solvers.dual_cost import dual_flops, dual_peak, refuses_edges
+from condrank.solvers.intercept import Seen
 from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
 
@@ -59,6 +60,7 @@ class DualFit:
         if prior_weight:
             K = rows.K if rows.kept is None else rows.similarity(None, None)
             self.labels = self.labels - prior_weight * K[edges.sources, edges.indices]
+        self.seen = Seen(self.labels, self.system.weights) if loss.fits_intercept else None
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """Edge coefficients a for one λ > 0; ``rhs`` replaces the labels of the edges."""
@@ -72,6 +74,8 @@ class DualFit:
             watch=options.watch,
             rank=self.rank,
         )
+        if self.seen is not None and found.applied:
+            self.seen.keep(a, self.system.root.mean)
         return Solution(a, found.n_iter, found.converged)
 
     def _start(self, start: Any) -> np.ndarray | None:
@@ -86,8 +90,11 @@ class DualFit:
         return start / np.sqrt(self.edges.weights)
 
     def model(self, W: Any = None) -> EdgeModel:
-        """Scores Σ_e a_e k̄(e, (v, v')) + τ k(v, v') + the centre of the scale."""
-        return EdgeModel(self.rows, self.cols, self.kernel, W, self.prior_weight, self.offset)
+        """Scores Σ_e a_e k̄(e, (v, v')) + τ k(v, v') + the centre of the scale + the intercept."""
+        intercept = 0.0
+        if self.seen is not None and W is not None:
+            intercept = self.seen.intercept(W, self.kernel.product)
+        return EdgeModel(self.rows, self.cols, self.kernel, W, self.prior_weight, self.offset + intercept)
 
 
 class DualSolver(Solver):

@@ -132,6 +132,9 @@ class EdgePreconditioner:
             # The part of the row means: the features of row i with Σ m z'(j) / √Σ m instead of z'(j).
             means = self.products.times(system.weights, self.Z_objects) * system.root.row_unit[:, None]
             gram -= self._gram(np.arange(len(self.Z)), np.arange(len(self.Z)), None, dtype, means)
+        elif system.loss.fits_intercept:
+            means = self._reduced(system.weights).astype(np.float64) / np.sqrt(system.root.total)
+            gram -= np.multiply.outer(means, means)
         self.gram = gram
 
     def _gram(
@@ -161,6 +164,12 @@ class EdgePreconditioner:
         gram *= np.multiply.outer(self.scale, self.scale)
         return gram
 
+    def _reduced(self, entries: np.ndarray) -> np.ndarray:
+        """Φᵀ times entries (n_pairs,) of the edges, (t,). O(n_pairs k)."""
+        p, q, sign = self.p, self.q, self.sign
+        M = self.Z.T @ self.products.times(entries, self.Z_objects)
+        return (M[p, q] + sign * M[q, p] if sign else M[p, q]) * self.scale
+
     def _fill(self, left: np.ndarray, right: np.ndarray, block: np.ndarray) -> None:
         """Write z_p(i) z'_q(j), or z_p(i) z_q(j) ± z_q(i) z_p(j), into a block, from the coordinates of its pairs."""
         at = 0
@@ -188,10 +197,9 @@ class EdgePreconditioner:
         at = edges.sources * edges.shape[1] + edges.indices if dense else None
 
         def inverse(c: np.ndarray) -> np.ndarray:
-            M = self.Z.T @ self.products.times(system.root(c), self.Z_objects)
-            w = (M[p, q] + sign * M[q, p] if sign else M[p, q]) * self.scale
+            w = self._reduced(system.root(c))
             w = F.T @ (F @ w) * self.scale
-            M[:] = 0
+            M = np.zeros((self.Z.shape[1], self.Z_objects.shape[1]), dtype=self.Z.dtype)
             M[p, q] = w
             if sign:
                 M += sign * M.T

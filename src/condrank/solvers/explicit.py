@@ -6,9 +6,9 @@ subtracted from z' alone. The minimiser of
 
     ½ Σ_e m_e (y_e - ȳ_v - ⟨W, Π[z (z' - z̄'_v)ᵀ]⟩)² + ½ λ‖W‖²
 
-(means zero for regression) comes from one dense p×p system of product features, p = r r' or r(r ± 1)/2, or from one
-dense E×E system of edge kernel values. The memory of both grows with the fourth power of the number of nodes. The other
-solvers need r×r arrays. Use this one to check them, and on small graphs.
+(means zero for regression, those of all edges with an intercept) comes from one dense p×p system of product features,
+p = r r' or r(r ± 1)/2, or from one dense E×E system of edge kernel values. The memory of both grows with the fourth
+power of the number of nodes. The other solvers need r×r arrays. Use this one to check them, and on small graphs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from condrank.observations.edges import all_edges
 from condrank.problem.coordinates import fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.costs import listed_bytes, peak_with_coordinates
+from condrank.solvers.intercept import Means
 from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
 MAX_BYTES = 4 * 2**30
 FEATURES = ("auto", "product", "kernel")
+# λ relative to the square of the mean example, above which the mean is subtracted from the system, not from examples.
+ACCURATE = 1e-6
 
 
 def solve_explicit(
@@ -85,14 +88,15 @@ def solve_explicit(
     _check_size(needed, p if features == "product" else n_pairs, features, max_bytes)
     examples = _Examples(loss, np.asarray(Z, np.float64), np.asarray(Z_objects, np.float64), edges)
     if features == "kernel":
-        a = solve_positive(examples.kernel(relation), examples.y, alpha)
-        return relation.project(examples.reduce(a))
-    G, b = np.zeros((p, p)), np.zeros(p)
-    for block, starts, ends in examples.blocks(p):
-        Phi = product_features(relation, starts, ends)
-        G += Phi.T @ Phi
-        b += Phi.T @ examples.y[block]
-        del Phi  # before the next block is made
+        return relation.project(examples.reduce(examples.coefficients(relation, alpha)))
+    G, b = examples.products(relation, p)
+    if loss.fits_intercept:
+        sums = product_weights(relation, relation.project(examples.reduce(examples.root)))
+        if alpha > ACCURATE * float(sums @ sums) / examples.total:
+            G -= np.multiply.outer(sums / examples.total, sums)
+        else:
+            # The difference of the two would lose the digits that λ needs: the mean is subtracted from each example.
+            G, b = examples.products(relation, p, sums / examples.total)
     b = b if rhs is None else product_weights(relation, rhs)
     return weight_matrix(relation, solve_positive(G, b, alpha), Z.shape[1], Z_objects.shape[1])
 
@@ -118,6 +122,11 @@ class ExplicitSystem:
         if prior_weight:
             similarity = rows.similarity(None, None)[self.edges.sources, self.edges.indices]
             self.edges = self.edges.with_values(self.edges.values - prior_weight * similarity)
+        self.means = None
+        if loss.fits_intercept:
+            M = self.edges.matrix(self.edges.weights.astype(self.Z.dtype, copy=False))
+            sums = relation.project(self.Z.T @ np.asarray(M @ self.Z_objects))
+            self.means = Means.of(self.edges.values, self.edges.weights, sums)
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """W for one λ > 0, by one dense factorisation (with ``rhs``, over the product features)."""
@@ -125,8 +134,9 @@ class ExplicitSystem:
         return Solution(W.astype(self.Z.dtype, copy=False))
 
     def model(self, W: Any = None) -> Model:
-        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale."""
-        return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
+        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale + the intercept."""
+        intercept = 0.0 if self.means is None else self.means.intercept(W)
+        return Model(self.rows, self.cols, W, self.prior_weight, self.offset + intercept)
 
 
 class ExplicitSolver(Solver):
@@ -219,8 +229,7 @@ def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
     drops the noise, as the coordinates of a singular kernel do. The dropped part has no influence on scores.
     """
     size = len(G)
-    largest = float(np.trace(G))
-    if alpha > 1e-9 * largest:
+    if not is_tiny(alpha, G):
         np.einsum("ii->i", G)[:] += alpha
         factor = linalg.cho_factor(G.T, lower=True, overwrite_a=True, check_finite=False)
         return linalg.cho_solve(factor, rhs, check_finite=False)
@@ -229,8 +238,17 @@ def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
     return V[:, signal] @ ((V[:, signal].T @ rhs) / (s[signal] + alpha))
 
 
+def is_tiny(alpha: float, G: np.ndarray) -> bool:
+    """Whether rounding errors of G would be divided by a λ that is as small as they are."""
+    return alpha <= 1e-9 * float(np.trace(G))
+
+
 class _Examples:
-    """Edges as examples: √m (z, z' - z̄'_v) and √m (y - ȳ_v), where the means are zero for regression."""
+    """Edges as examples: √m (z, z' - z̄'_v) and √m (y - ȳ_v), where the means are zero for regression.
+
+    With an intercept, ȳ is that of all edges. The mean of all products z z'ᵀ is not a product, so it is subtracted from
+    the features or the kernel.
+    """
 
     def __init__(self, loss: Loss, Z: np.ndarray, Z_objects: np.ndarray, edges: Edges):
         self.Z, self.Z_objects = Z, Z_objects
@@ -244,7 +262,14 @@ class _Examples:
             total[total == 0] = 1  # a node without edges
             self.means = np.asarray(M @ Z_objects) / total[:, None]
             y = y - (np.bincount(self.sources, self.root**2 * y, minlength=len(total)) / total)[self.sources]
-        self.y = self.root * y
+        self.total, self.loss = float(self.root @ self.root), loss
+        self.y = self.centred(self.root * y)
+
+    def centred(self, a: np.ndarray) -> np.ndarray:
+        """a minus its part along √m, if the loss has an intercept; otherwise a."""
+        if not self.loss.fits_intercept:
+            return a
+        return a - self.root * ((self.root @ a) / self.total)
 
     def part(self, block: slice) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates of both ends of a block of edges; those of the starting node are multiplied by √m."""
@@ -271,6 +296,33 @@ class _Examples:
                 part += relation.sign * ((starts[block] @ ends.T) * (ends[block] @ starts.T))
                 part *= 0.5
         return K
+
+    def products(self, relation: Relation, p: int, mean: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """ΦᵀΦ (p, p) and Φᵀy (p,) of product features, minus their mean if one is given. O(Ep²), in blocks."""
+        G, b = np.zeros((p, p)), np.zeros(p)
+        for block, starts, ends in self.blocks(p):
+            Phi = product_features(relation, starts, ends)
+            if mean is not None:
+                Phi -= np.multiply.outer(self.root[block], mean)
+            G += Phi.T @ Phi
+            b += Phi.T @ self.y[block]
+            del Phi  # before the next block is made
+        return G, b
+
+    def coefficients(self, relation: Relation, alpha: float) -> np.ndarray:
+        """(PKP + λ)⁻¹ y, with P the projection past √m if the loss has an intercept. O(E³).
+
+        That is u - v (√mᵀu)/(√mᵀv) with u = (K + λ)⁻¹y and v = (K + λ)⁻¹√m: one more right-hand side.
+        """
+        K = self.kernel(relation)
+        if not self.loss.fits_intercept:
+            return solve_positive(K, self.y, alpha)
+        if is_tiny(alpha, K):
+            # A part of √m in the null space of K would be dropped as noise, so K itself is centred.
+            K = np.apply_along_axis(self.centred, 0, np.apply_along_axis(self.centred, 1, K))
+            return self.centred(solve_positive(K, self.y, alpha))
+        u, v = solve_positive(K, np.column_stack([self.y, self.root]), alpha).T
+        return self.centred(u - v * ((self.root @ u) / (self.root @ v)))
 
     def reduce(self, a: np.ndarray) -> np.ndarray:
         """Σ_e a_e z z'ᵀ, before the projection. O(Err')."""

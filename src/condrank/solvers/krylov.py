@@ -20,11 +20,15 @@ PLAIN_EXPONENT = {4: 16, 8: 32}
 
 @dataclass(frozen=True)
 class Iterated:
-    """The last iterate x of a Krylov method, the number of iterations, and whether it converged."""
+    """The last iterate x of a Krylov method, the number of iterations, and whether it converged.
+
+    ``applied`` says that x was the last argument of the operator, so that what it found on the way can be used.
+    """
 
     x: np.ndarray
     n_iter: int
     converged: bool
+    applied: bool = False
 
 
 class _Stopped(Exception):
@@ -151,4 +155,4 @@ def at_scale(
         watch=None if watch is None else lambda number, x: watch(number, grown(x)),
         **options,
     )
-    return replace(found, x=grown(found.x))
+    return replace(found, x=grown(found.x), applied=False)

@@ -5,9 +5,9 @@ With observed edges Ω and weights m ≥ 0, W solves
     Π[Zᵀ L_Ω(Z W Zᵀ) Z] + λ W = Π[Zᵀ L_Ω(Y) Z],
 
 where L_Ω multiplies the observed entries by their weights. For ranking it first subtracts each row's weighted mean over
-its observed entries (the paper's L = I - QQᵀ). If every pair were observed with the mean weight ρ, the solution would
-be the closed form at λ/ρ, divided by ρ: that is the preconditioner. Products run in single precision, and the solution
-is refined to double.
+its observed entries (the paper's L = I - QQᵀ), with an intercept the weighted mean of all observed entries. If every
+pair were observed with the mean weight ρ, the solution would be the closed form at λ/ρ, divided by ρ: that is the
+preconditioner. Products run in single precision, and the solution is refined to double.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from condrank.products.sampled import SampledProducts
 from condrank.solvers.complete_inverse import CompleteInverse
 from condrank.solvers.costs import CG_ARRAYS, has_dense_products, iterated_bytes, iteration_flops, peak_with_coordinates
 from condrank.solvers.distributed_cost import distributed_cost, distributed_reason
+from condrank.solvers.intercept import Seen
 from condrank.solvers.iterations import expected
 from condrank.solvers.krylov import Operator
 from condrank.solvers.refinement import refined
@@ -73,7 +74,8 @@ class PrimalSystem:
         self.relation, self.loss, self.rows, self.cols, self.edges = relation, loss, rows, cols, edges
         self.prior_weight, self.offset = prior_weight, centre
         n, m = edges.shape
-        self.density = float(edges.weights.sum(dtype=np.float64) / (n * m))
+        self.total = float(edges.weights.sum(dtype=np.float64))
+        self.density = self.total / (n * m)
         self.dense = edges.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * n * m if dense is None else dense
         # LAPACK stores eigenvectors by columns. Sampled products read rows, and would copy them each time.
         order = "K" if self.dense else "C"
@@ -84,10 +86,18 @@ class PrimalSystem:
         self.loss_operator = EdgeLoss(loss, edges, self.weights)
         labels = edges.values.astype(self.Z.dtype) - self.Z.dtype.type(centre)
         if prior_weight:
-            labels -= prior_weight * self._similarity()
-        self.rhs = self.reduce(self.loss_operator(labels))
+            labels -= prior_weight * self.similarity()
+        self.seen = Seen(labels, self.weights) if loss.fits_intercept else None
+        # Π[ZᵀMZ'], by which products with all values subtract the mean of the observed ones.
+        self.sums: np.ndarray | None = None
+        if self.dense and loss.fits_intercept:
+            self.sums = self._reduce_all(self.loss_operator.mask)
+            # As a dense product this takes less time, which makes up for some of that of the sums.
+            self.rhs = self._reduce_all(np.asarray(edges.matrix(self.loss_operator(labels)).toarray()))
+        else:
+            self.rhs = self.reduce(self.loss_operator(labels))
 
-    def _similarity(self) -> np.ndarray:
+    def similarity(self) -> np.ndarray:
         """The node kernel at the observed pairs. An exact kernel is read directly, because a clipped one is not ZZᵀ."""
         if isinstance(self.rows, ExactKernel):
             return self.rows.similarity(None, None)[self.edges.sources, self.edges.indices]
@@ -101,6 +111,10 @@ class PrimalSystem:
         """`reduce` with the projection of a relation."""
         return relation.project(self.Z.T @ self.products.times(entries, self.Z_objects))
 
+    def _reduce_all(self, F: np.ndarray) -> np.ndarray:
+        """Π[Zᵀ F Z'] for a dense n×m array."""
+        return self.relation.project(self.Z.T @ (F @ self.Z_objects))
+
     def values(self, W: np.ndarray) -> np.ndarray:
         """The model's values z(v)ᵀ W z(v') at the observed pairs."""
         return self.products.at_edges(self.Z @ W, self.Z_objects)
@@ -110,6 +124,9 @@ class PrimalSystem:
         if self.dense:
             out = self.Z.T @ (self.loss_operator.on_all((self.Z @ W) @ self.Z_objects.T) @ self.Z_objects)
             out = self.relation.project(out)
+            if self.sums is not None:
+                self.loss_operator.mean = float(np.vdot(self.sums, W)) / self.total
+                out -= out.dtype.type(self.loss_operator.mean) * self.sums
         else:
             out = self.reduce(self.loss_operator(self.values(W)))
         out += alpha * W
@@ -145,6 +162,8 @@ class PrimalSystem:
             max_iter=options.max_iter,
             watch=options.watch,
         )
+        if self.seen is not None and found.applied:
+            self.seen.keep(found.x, self.loss_operator.mean)
         return Solution(found.x, found.n_iter, found.converged)
 
     def single(self) -> PrimalSystem:
@@ -154,11 +173,16 @@ class PrimalSystem:
         twin.Z_objects = twin.Z if self.Z_objects is self.Z else self.Z_objects.astype(np.float32)
         twin.weights = self.weights.astype(np.float32)
         twin.loss_operator = EdgeLoss(self.loss, self.edges, twin.weights)
+        twin.sums = None if self.sums is None else self.sums.astype(np.float32)
         return twin
 
     def model(self, W: Any = None) -> Any:
-        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale."""
-        return Model(self.rows, self.cols, W, self.prior_weight, self.offset)
+        """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale + the intercept."""
+        return Model(self.rows, self.cols, W, self.prior_weight, self.offset + self.intercept(W))
+
+    def intercept(self, W: Any) -> float:
+        """c for weights W; 0 without an intercept, or if W is not known yet."""
+        return 0.0 if self.seen is None or W is None else self.seen.intercept(W, self.values)
 
 
 class PrimalSolver(Solver):
@@ -186,6 +210,9 @@ class PrimalSolver(Solver):
         after = iterated_bytes(problem, vectors=1 + CG_ARRAYS, dense=dense, single=single)
         if settings.loss.centres_rows and settings.relation.sign:
             after += s.itemsize * s.square  # the matrix of the preconditioner
+        if settings.loss.fits_intercept:
+            # A matrix of the preconditioner, and the sums that dense products need.
+            after += s.itemsize * s.square + (s.itemsize + 4 * single) * s.square * dense
         return Peak(peak_with_coordinates(problem, after))
 
     def reason(self, problem: Problem) -> str:

@@ -78,4 +78,4 @@ def refined(
             )
             return Iterated(rest.x, count + rest.n_iter, rest.converged)
         x = candidate
-    return Iterated(x, count, size <= goal)
+    return Iterated(x, count, size <= goal, applied=count > 0 or start is not None)

@@ -65,7 +65,10 @@ class System(Protocol):
         ...
 
     def model(self, W: Any = None) -> Any:
-        """The model with these weights; None gives a model that gets its weights later, by ``with_weights``."""
+        """The model with these weights; None gives a model that gets its weights later, by ``with_weights``.
+
+        If the loss fits an intercept, the model has the one that is best for these weights and the labels.
+        """
         ...
 
 
