@@ -32,11 +32,16 @@ class TwoStepRidge(WeightedBaseline):
         Node kernel and its parameters, for both sides, as in `condrank.ConditionalRanker`.
     constant : bool
         Append a constant coordinate to z.
+    fit_intercept : bool
+        Learn from Y - c and add c to the scores, where c is the mean of all training labels. Two steps minimise no
+        single objective over c, so this c is a definition: predictions go to the mean as λ and μ grow.
 
     Attributes
     ----------
     coef_ : ndarray of shape (r, r')
-        W = ZᵀYZ' / ((σ + λ)(σ' + μ)ᵀ), elementwise, of h(v, v') = z(v)ᵀ W z(v').
+        W = Zᵀ(Y - c)Z' / ((σ + λ)(σ' + μ)ᵀ), elementwise, of h(v, v') = z(v)ᵀ W z(v') + c.
+    intercept_ : float
+        c; 0.0 without an intercept.
     """
 
     def __init__(
@@ -49,11 +54,18 @@ class TwoStepRidge(WeightedBaseline):
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         constant: bool = False,
+        fit_intercept: bool = False,
     ):
         super().__init__(kernel, gamma, degree, coef0, kernel_params)
         self.alpha = alpha
         self.alpha_objects = alpha_objects
         self.constant = constant
+        self.fit_intercept = fit_intercept
+
+    @property
+    def intercept_(self) -> float:
+        """The mean of the training labels; 0.0 without an intercept."""
+        return float(self._state("model").offset)
 
     def fit(self, X: Any, Y: Any = None) -> TwoStepRidge:
         """Learn from a complete graph, or from node features X (n_nodes, n_features) and their relation Y."""
@@ -63,8 +75,12 @@ class TwoStepRidge(WeightedBaseline):
         relation: Any = graph.relation
         W = rows.rotate(relation.reduce(rows.basis, cols.basis))
         W = cols.rotate(W.T).T
+        mean = 0.0
+        if self.fit_intercept:
+            mean = relation.total() / relation.n_edges
+            W = W - np.multiply.outer(mean * rows.ones, cols.ones)
         W = W / np.multiply.outer(rows.sigma + alpha, cols.sigma + alpha_objects)
-        self._keep_scorer(Model(rows, cols, W), graph.objects, graph.n_features_in_)
+        self._keep_scorer(Model(rows, cols, W, offset=mean), graph.objects, graph.n_features_in_)
         return self
 
     def check_alphas(self, graph: RelationGraph) -> tuple[float, float]:

@@ -79,5 +79,6 @@ def has_closed_form(problem: Problem) -> bool:
 def _two_step(ranker: TwoStepRidge, graph: RelationGraph, cv: str) -> np.ndarray:
     check_choice("cv", cv, TWO_STEP)
     alphas, relation = ranker.check_alphas(graph), graph.relation
-    shortcuts = TwoStepShortcuts(*ranker.coordinates(graph), relation)  # pyright: ignore[reportArgumentType]
+    given: Any = relation
+    shortcuts = TwoStepShortcuts(*ranker.coordinates(graph), given, bool(ranker.fit_intercept))
     return getattr(shortcuts, cv.replace("-", "_"))(*alphas)

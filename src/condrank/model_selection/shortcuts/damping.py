@@ -109,6 +109,13 @@ def _fewer_columns(left: np.ndarray, right: np.ndarray, noise: float) -> tuple[n
     return Q @ (u[:, kept] * values[kept]), v[kept] @ Q_right.T
 
 
+def between(damping: Damping, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left Λ right, by thin products if Λ is one."""
+    if damping.right is None:
+        return (left @ damping.left) @ right
+    return (left @ damping.left) @ (damping.right @ right)
+
+
 def weigh(s: np.ndarray, g: np.ndarray, alpha: float, M: np.ndarray, fitted: bool = False) -> np.ndarray:
     """Λ∘M, or if ``fitted`` (1 - Λ)∘M, for M (r, r'), in blocks that stay in the processor's cache."""
     out = np.empty(M.shape, dtype=M.dtype)

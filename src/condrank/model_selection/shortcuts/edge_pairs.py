@@ -6,6 +6,7 @@ import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis, complete_basis
 from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.intercepts import Intercepts, over_both_directions
 from condrank.model_selection.shortcuts.offsets import deflated
 
 
@@ -30,15 +31,20 @@ class EdgePairs:
         Sign s of the relation.
     ranking : bool
         Whether rows have free offsets.
+    intercept : bool
+        Whether one constant is fitted to all pairs.
     """
 
-    def __init__(self, basis: Basis, Y: np.ndarray, sign: int, ranking: bool):
+    def __init__(self, basis: Basis, Y: np.ndarray, sign: int, ranking: bool, intercept: bool = False):
         self.U, self.sigma = complete_basis(basis)
         self.U2 = self.U * self.U
         self.Y, self.sign, self.ranking = Y, sign, ranking
         self.sums = self.U.sum(axis=0)
         self.inner = self.U.T @ (Y @ self.U)
         self.within = (self.inner + sign * self.inner.T) / 2
+        self.intercepts = None
+        if intercept:
+            self.intercepts = Intercepts(basis, basis, (Y + Y.T) / 2, over_both_directions)
 
     def scores(self, alpha: float) -> np.ndarray:
         """Entry (i, j) by the model without (i, j) and (j, i), (n, n)."""
@@ -57,15 +63,24 @@ class EdgePairs:
         # On the diagonal p = 2x: both directions are the same.
         np.einsum("ii->i", own)[:] = 2 * R1.diagonal() if self.sign > 0 else 1.0
         out = self._ranking(dense, W, values, own) if self.ranking else self._regression(dense, own)
+        if self.intercepts is not None:
+            basis = self.intercepts.rows
+            s = self.intercepts.residuals_of_ones(Damping(basis.sigma, basis.sigma, alpha))
+            out = self.intercepts.add(out, self._residual(s.copy(), own), s)
         if self.sign < 0:
             np.fill_diagonal(out, 0)
         return out
 
     def _regression(self, dense: np.ndarray, own: np.ndarray) -> np.ndarray:
-        residual = (self.U @ (dense * self.within)) @ self.U.T
-        np.einsum("ii->i", residual)[:] *= 2
-        residual /= own
+        residual = self._residual((self.U @ (dense * self.within)) @ self.U.T, own)
         return (self.Y + self.sign * self.Y.T) / 2 - residual
+
+    @staticmethod
+    def _residual(fitted: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """p/2 from the residuals λRY of the fit to all pairs, in place."""
+        np.einsum("ii->i", fitted)[:] *= 2
+        fitted /= own
+        return fitted
 
     def _ranking(self, dense: np.ndarray, W: np.ndarray, values: np.ndarray, own: np.ndarray) -> np.ndarray:
         U, beta, s = self.U, self.sums, self.sign

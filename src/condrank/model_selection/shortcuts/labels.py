@@ -69,14 +69,26 @@ class LeftOut(ABC):
     """Rows, nodes or edges left out: exact scores, and scores rounded to their noise, for losses."""
 
     noise: Noise
+    intercept: bool = False
 
     @abstractmethod
     def scores(self, alpha: float) -> np.ndarray:
         """Scores of the pairs that were left out, for one λ."""
 
     def settled(self, alpha: float) -> np.ndarray:
-        """The same, with ties between scores that differ only by rounding noise."""
-        return self.noise.settle(self.scores(alpha), self._share(alpha))
+        """The same for rankings, with ties between scores that differ only by rounding noise.
+
+        The intercept of each model is subtracted. Within a row it says nothing about the order, but every edge that is
+        left out has its own: the mean of the other labels, which is the lower the higher its own label is.
+        """
+        scores = self.scores(alpha)
+        if self.intercept:
+            scores -= self._constants()
+        return self.noise.settle(scores, self._share(alpha))
+
+    def _constants(self) -> np.ndarray:
+        """Intercepts of the last models, (n, 1) or (n, m)."""
+        raise NotImplementedError
 
     def _share(self, alpha: float) -> float:
         """Noise of the scores relative to that of the labels."""

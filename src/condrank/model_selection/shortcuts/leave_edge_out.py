@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.damping import Damping
+from condrank.model_selection.shortcuts.damping import Damping, between
 from condrank.model_selection.shortcuts.edge_pairs import EdgePairs
+from condrank.model_selection.shortcuts.intercepts import Intercepts, over_edges
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, corrections
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
@@ -33,13 +34,16 @@ class LeaveEdgeOut(LeftOut):
 
     def __init__(self, system: ClosedForm, observed: Complete | Factored, prior_weight: float = 0.0):
         self.relation, self.ranking = system.relation, system.loss.centres_rows
+        self.intercept = system.loss.fits_intercept
         self.Y, self.prior = corrections(system, observed, prior_weight)
         self.noise = Noise(self.Y, square=self.relation.sign != 0)
         self.basis = Basis(system.rows)
         self.objects = self.basis if system.cols is system.rows else Basis(system.cols)
         if self.relation.sign:
-            self.pairs = EdgePairs(self.basis, self.Y, self.relation.sign, self.ranking)
+            self.pairs = EdgePairs(self.basis, self.Y, self.relation.sign, self.ranking, self.intercept)
+            self.intercepts = self.pairs.intercepts
             return
+        self.intercepts = Intercepts(self.basis, self.objects, self.Y, over_edges) if self.intercept else None
         U, V = self.basis.U, self.objects.U
         self.inner = U.T @ (self.Y @ V)
         self.outside = None
@@ -53,6 +57,10 @@ class LeaveEdgeOut(LeftOut):
             out += self.prior
         return out
 
+    def _constants(self) -> np.ndarray:
+        assert self.intercepts is not None
+        return self.intercepts.constants
+
     def _ordinary(self, alpha: float) -> np.ndarray:
         """F = Y - (λRY)/(λR)_ii. For ranking, R has offsets projected out, and the row's offset is subtracted."""
         basis, objects = self.basis, self.objects
@@ -63,7 +71,7 @@ class LeaveEdgeOut(LeftOut):
         weighted = damping.dense()
         weighted *= self.inner
         U2 = U * U
-        t = _between(damping, U2, (V * V).T)
+        t = between(damping, U2, (V * V).T)
         t += basis.outside[:, None]
         t += np.multiply.outer(1 - basis.outside, objects.outside)
         if not self.ranking:
@@ -71,7 +79,11 @@ class LeaveEdgeOut(LeftOut):
             if self.outside is not None:
                 residual += self.outside
             residual /= t
-            return self.Y - residual
+            scores = np.subtract(self.Y, residual, out=residual)
+            if self.intercepts is None:
+                return scores
+            s = self.intercepts.residuals_of_ones(damping)
+            return self.intercepts.add(scores, s / t, s)
         # In the eigenbasis: τ = (λR)_QQ over the row sums, W = (λR)_Qj, and offsets o = (λRY)1/τ.
         m, beta = len(V), objects.sums
         tau = damping.before(beta**2)
@@ -92,10 +104,3 @@ class LeaveEdgeOut(LeftOut):
         change = U2 @ share
         change += basis.outside[:, None] / m
         return self.Y - residual - (o[:, None] - residual * change)
-
-
-def _between(damping: Damping, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left Λ right, by thin products if Λ is one."""
-    if damping.right is None:
-        return (left @ damping.left) @ right
-    return (left @ damping.left) @ (damping.right @ right)

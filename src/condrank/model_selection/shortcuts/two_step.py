@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis
 from condrank.nodes import Coordinates
 from condrank.observations import Complete, Factored
+
+# Smooths the columns of labels by a basis and λ.
+Smoother = Callable[[Basis, float, np.ndarray], np.ndarray]
 
 
 class TwoStepShortcuts:
@@ -22,24 +27,43 @@ class TwoStepShortcuts:
         Coordinates of the conditioning nodes and of the objects.
     observed : Complete or Factored of shape (n, m)
         Labels.
+    fit_intercept : bool
+        Whether every model adds the mean c of its training labels. Its scores are those of Y - c, plus c: F + c(1 - f),
+        where f are the scores of labels that are all one, an outer product of two vectors.
     """
 
-    def __init__(self, rows: Coordinates, cols: Coordinates, observed: Complete | Factored):
+    def __init__(
+        self, rows: Coordinates, cols: Coordinates, observed: Complete | Factored, fit_intercept: bool = False
+    ):
+        self.fit_intercept = fit_intercept
         self.rows = Basis(rows)
         self.cols = self.rows if cols is rows else Basis(cols)
         self.Y = np.asarray(observed.to_dense()).astype(self.rows.U.dtype, copy=False)
 
     def leave_query_out(self, alpha: float, alpha_objects: float) -> np.ndarray:
         """Row i by the model without row i, (n, m)."""
-        return _smoothed(self.cols, alpha_objects, _left_out(self.rows, alpha, self.Y).T).T
+        F = _smoothed(self.cols, alpha_objects, _left_out(self.rows, alpha, self.Y).T).T
+        if not self.fit_intercept:
+            return F
+        means = _ratio(self.Y.sum() - self.Y.sum(axis=1, keepdims=True), self.Y.size - self.Y.shape[1])
+        return F + means * self._missed(_left_out, _smoothed, alpha, alpha_objects)
 
     def leave_object_out(self, alpha: float, alpha_objects: float) -> np.ndarray:
         """Column j by the model without column j."""
-        return _left_out(self.cols, alpha_objects, _smoothed(self.rows, alpha, self.Y).T).T
+        F = _left_out(self.cols, alpha_objects, _smoothed(self.rows, alpha, self.Y).T).T
+        if not self.fit_intercept:
+            return F
+        means = _ratio(self.Y.sum() - self.Y.sum(axis=0), self.Y.size - self.Y.shape[0])
+        return F + means * self._missed(_smoothed, _left_out, alpha, alpha_objects)
 
     def leave_both_out(self, alpha: float, alpha_objects: float) -> np.ndarray:
         """Entry (i, j) by the model without row i and without column j: setting 4."""
-        return _left_out(self.cols, alpha_objects, _left_out(self.rows, alpha, self.Y).T).T
+        F = _left_out(self.cols, alpha_objects, _left_out(self.rows, alpha, self.Y).T).T
+        if not self.fit_intercept:
+            return F
+        n, m = self.Y.shape
+        sums = self.Y.sum() - self.Y.sum(axis=1, keepdims=True) - self.Y.sum(axis=0) + self.Y
+        return F + _ratio(sums, (n - 1) * (m - 1)) * self._missed(_left_out, _left_out, alpha, alpha_objects)
 
     def leave_edge_out(self, alpha: float, alpha_objects: float) -> np.ndarray:
         """Entry (i, j) with its label replaced by the score itself: (F - hh'Y)/(1 - hh').
@@ -51,7 +75,23 @@ class TwoStepShortcuts:
         t, t_objects = _kept_residual(self.rows, alpha), _kept_residual(self.cols, alpha_objects)
         # 1 - (1 - t)(1 - t')
         gap = t[:, None] + t_objects - np.multiply.outer(t, t_objects)
+        if self.fit_intercept:
+            # The score also moves the mean, by a share 1/(nm) of its change.
+            missed = self._missed(_smoothed, _smoothed, alpha, alpha_objects)
+            F += self.Y.mean() * missed
+            gap -= missed / self.Y.size
         return self.Y - (self.Y - F) / gap
+
+    def _missed(self, by_rows: Smoother, by_cols: Smoother, alpha: float, alpha_objects: float) -> np.ndarray:
+        """1 - f, (n, m): what the two steps miss of labels that are all one."""
+        first = by_rows(self.rows, alpha, np.ones((len(self.Y), 1), dtype=self.Y.dtype))
+        second = by_cols(self.cols, alpha_objects, np.ones((self.Y.shape[1], 1), dtype=self.Y.dtype))
+        return 1 - first * second.T
+
+
+def _ratio(sums: np.ndarray, count: int) -> np.ndarray:
+    """Means; zero if no label is left."""
+    return sums / count if count else np.zeros_like(sums)
 
 
 def _kept_residual(basis: Basis, alpha: float) -> np.ndarray:
