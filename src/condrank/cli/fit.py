@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -63,6 +63,7 @@ def fit(
                 "kernel": found.kernel,
                 "solver": found.solver_,
                 "alpha": found.alpha_,
+                "intercept": found.intercept_,
                 "alpha_by": found.chosen_by_ if asked.alpha is None else "as given",
                 "reasons": asked.recommended.reasons,
                 "warnings": warned,
@@ -76,11 +77,15 @@ def fit(
     console = answers()
     console.print(
         f"{nodes} and {graph.n_edges:,} edges: {found.relation} relation, {found.loss} loss, {found.kernel} kernel, "
-        f"λ = {found.alpha_:g}, solver {found.solver_}, {seconds:.1f} s",
+        f"λ = {found.alpha_:g}, {_intercept_words(found)}solver {found.solver_}, {seconds:.1f} s",
         soft_wrap=True,
         markup=False,
     )
     console.print(f"Saved: {target}", soft_wrap=True, markup=False)
+
+
+def _intercept_words(found: Any) -> str:
+    return f"intercept {found.intercept_:.4g}, " if found.fit_intercept else ""
 
 
 def check_target(output: str, force: bool) -> Path:

@@ -63,6 +63,7 @@ class Asked:
 def read_model(model: Model, graph: RelationGraph, is_kernel: bool) -> Asked:
     """The model of the options; relation and loss are chosen by the labels of the graph if they are auto."""
     from condrank.diagnosis import recommend
+    from condrank.objective.losses import get_loss
 
     for option, given in (("--kernel", model.kernel), ("--gamma", model.gamma)):
         if is_kernel and given is not None:
@@ -79,6 +80,8 @@ def read_model(model: Model, graph: RelationGraph, is_kernel: bool) -> Asked:
         "rank_by": model.rank_by.value,
         "random_state": model.seed,
     }
+    if model.intercept and get_loss(recommended.loss, True).fits_intercept and recommended.relation != "reciprocal":
+        params["fit_intercept"] = True
     return Asked(params, _alpha(model.alpha), recommended)
 
 

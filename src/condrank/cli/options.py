@@ -168,6 +168,14 @@ class Model:
     constant: Annotated[
         bool, _option(MODEL, "--constant/--no-constant", help="Give each node a strength of its own.")
     ] = True
+    intercept: Annotated[
+        bool,
+        _option(
+            MODEL,
+            "--intercept/--no-intercept",
+            help="For a regression loss, fit a constant to all values too (reciprocal relations have none).",
+        ),
+    ] = True
     rank_by: Annotated[
         RankBy, _option(MODEL, "--rank-by", help="Rank the nodes where edges end, or where they start.")
     ] = RankBy.outgoing

@@ -20,7 +20,7 @@ from condrank.report.measured import SETTINGS, Measured
 from condrank.tables.ranker import TableRanker
 
 # Parameters that have lines of their own.
-NAMED = ("relation", "loss", "alpha", "alphas", "kernel", "solver", "rank_by")
+NAMED = ("relation", "loss", "alpha", "alphas", "kernel", "solver", "rank_by", "fit_intercept")
 
 
 def known_share(ranker: TableRanker, graph: RelationGraph) -> float | None:
@@ -54,6 +54,8 @@ def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
     pairs += [(name, getattr(fitted, name)) for name in ("loss", "kernel") if hasattr(fitted, name)]
     if hasattr(fitted, "alpha_"):
         pairs.append(("λ", f"{fitted.alpha_:.6g}"))
+    if getattr(fitted, "fit_intercept", False):
+        pairs.append(("intercept", f"{fitted.intercept_:.6g}"))
     if hasattr(fitted, "solver_"):
         steps = getattr(fitted, "n_iter_", None)
         pairs.append(("solver", fitted.solver_ + ("" if steps is None else f", {steps} iterations")))
