@@ -5,6 +5,8 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
+from condrank.objective.losses import get_loss
+
 SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}
 
 
@@ -32,8 +34,11 @@ def naive_scores(
     prior_weight=0.0,
     K_new=None,
     centre=0.0,
+    fit_intercept=False,
 ):
     """Scores (n_queries, n_objects) of the minimiser of (y - f)ᵀL(y - f) + λ‖h‖² over the observed edges.
+
+    With fit_intercept (regression only) the constant is one more unknown, in a bordered system.
 
     K (n, n) is the kernel of the conditioning nodes, K_domain (m, m) that of the objects (K itself for one domain);
     K_queries (q, n) and K_objects (o, m) the kernel of the nodes to predict for against the training nodes; K_new
@@ -56,7 +61,11 @@ def naive_scores(
         K[np.ix_(targets, sources)] if one_domain else None,
         relation,
     )
-    a = root @ np.linalg.solve(root.T @ train @ root + alpha * np.eye(len(y)), root.T @ y)
+    constant = 0.0
+    if fit_intercept:
+        a, constant = bordered_solution(train, y, weights, alpha)
+    else:
+        a = root @ np.linalg.solve(root.T @ train @ root + alpha * np.eye(len(y)), root.T @ y)
     q, o = (grid.ravel() for grid in np.meshgrid(range(len(K_queries)), range(len(K_objects)), indexing="ij"))
     new = edge_kernel(
         K_queries[np.ix_(q, sources)],
@@ -65,18 +74,47 @@ def naive_scores(
         K_objects[np.ix_(o, sources)] if one_domain else None,
         relation,
     )
-    scores = (new @ a).reshape(len(K_queries), len(K_objects)) + centre
+    scores = (new @ a).reshape(len(K_queries), len(K_objects)) + centre + constant
     return scores + prior_weight * (K if K_new is None else K_new) if prior_weight else scores
 
 
+def bordered_solution(train, y, weights, alpha):
+    """Edge coefficients a and the constant c of (K̄ + λM⁻¹)a + c1 = y, 1ᵀa = 0: a ridge with an unpenalised column."""
+    seen = weights > 0
+    k = int(seen.sum())
+    system = np.zeros((k + 1, k + 1))
+    system[:k, :k] = train[np.ix_(seen, seen)] + np.diag(alpha / weights[seen])
+    system[:k, k] = system[k, :k] = 1
+    solution = np.linalg.solve(system, np.append(y[seen], 0.0))
+    a = np.zeros(len(y))
+    a[seen] = solution[:k]
+    return a, float(solution[k])
+
+
+def loss_options(name, relation="ordinary"):
+    """Options of a loss; "intercept" is regression with an intercept, which no reciprocal relation has."""
+    if name != "intercept":
+        return {"loss": name}
+    return {"loss": "regression", "fit_intercept": relation != "reciprocal"}
+
+
+def loss_named(name):
+    """The loss object of a name; "intercept" is regression with an intercept."""
+    return get_loss("regression", fit_intercept=True) if name == "intercept" else get_loss(name)
+
+
 def loss_root(sources, weights, loss):
-    """B with BBᵀ = L: the weights (regression), less each conditioning node's weighted mean (ranking)."""
+    """B with BBᵀ = L: the weights (regression), less the weighted mean of each conditioning node's edges (ranking).
+
+    "intercept" is regression after its constant was eliminated: less the weighted mean of all edges.
+    """
     root = np.diag(np.sqrt(weights))
     if loss == "regression":
         return root
     centring = np.eye(len(sources))
-    for node in np.unique(sources):
-        rows = np.flatnonzero(sources == node)
+    groups = np.zeros_like(sources) if loss == "intercept" else sources
+    for node in np.unique(groups):
+        rows = np.flatnonzero(groups == node)
         unit = np.sqrt(weights[rows])
         total = np.linalg.norm(unit)
         if total > 0:
@@ -117,7 +155,7 @@ def exact_array(values):
     return np.vectorize(mpmath.mpf, otypes=[object])(values)
 
 
-def exact_complete(K, Y, alpha, *, relation="ordinary", loss="ranking", K_queries, K_objects):
+def exact_complete(K, Y, alpha, *, relation="ordinary", loss="ranking", K_queries, K_objects, fit_intercept=False):
     """`naive_complete` in 40-digit arithmetic, for λ so small that the double-precision twin loses its digits."""
     with mpmath.workdps(40):
         K, K_queries, K_objects = (exact_array(values) for values in (K, K_queries, K_objects))
@@ -136,6 +174,10 @@ def exact_complete(K, Y, alpha, *, relation="ordinary", loss="ranking", K_querie
             train = (train - train.sum(axis=3, keepdims=True) / n).reshape(n * n, n * n)
             y = (y - y.sum(axis=1, keepdims=True) / n).ravel()
         train = train + np.diag(exact_array(np.full(n * n, float(alpha))))
+        if fit_intercept:
+            border = exact_array(np.ones((n * n, 1)))
+            train = np.block([[train, border], [border.T, exact_array(np.zeros((1, 1)))]])
+            new, y = np.hstack([new, exact_array(np.ones((len(new), 1)))]), np.append(y, mpmath.mpf(0))
         a = mpmath.lu_solve(mpmath.matrix(train.tolist()), mpmath.matrix(y.tolist()))
         scores = new @ np.array(list(a), dtype=object)
         return scores.astype(float).reshape(len(K_queries), len(K_objects))

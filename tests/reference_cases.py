@@ -15,7 +15,8 @@ RELATIONS = ("ordinary", "symmetric", "reciprocal")
 LOSSES = ("regression", "ranking")
 LAMBDAS = (1e-6, 1e-3, 1.0)  # as a share of the largest eigenvalue of the edge kernel
 
-models = pytest.mark.parametrize(("relation", "loss"), [(r, loss) for r in RELATIONS for loss in LOSSES])
+MODELS = [(r, loss) for r in RELATIONS for loss in LOSSES]
+models = pytest.mark.parametrize(("relation", "loss"), MODELS)
 
 
 def intersection(x, y, power=1.0):

@@ -50,7 +50,8 @@ def check_equal(local, distributed, tol=1e-7, **parameters):
     queries = np.random.default_rng(9).standard_normal((6, D)).astype(local.nodes.dtype)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RelationWarning)  # the parts of a relation that is none are compared too
-        one = ranker.fit(local).predict(queries)
+        one, constant = ranker.fit(local).predict(queries), ranker.intercept_
         other = ranker.fit(distributed).predict(queries)
+    assert abs(ranker.intercept_ - constant) <= tol * np.abs(one).max()
     assert np.abs(one - other).max() <= tol * np.abs(one).max()
     return ranker

@@ -47,14 +47,17 @@ def leave_edge_out(K, Y, alpha, relation="ordinary", **options):
     return out
 
 
-def two_step(K, G, Y, alpha, alpha_objects, k=None, g=None):
+def two_step(K, G, Y, alpha, alpha_objects, k=None, g=None, fit_intercept=False):
     """Two-step ridge from its definition: scores of nodes with kernel values k (q, n) and objects with g (o, m)."""
     k, g = K if k is None else k, G if g is None else g
-    left = np.linalg.solve(K + alpha * np.eye(len(K)), Y)
-    return k @ np.linalg.solve(G + alpha_objects * np.eye(len(G)), left.T).T @ g.T
+    mean = Y.mean() if fit_intercept else 0.0
+    left = np.linalg.solve(K + alpha * np.eye(len(K)), Y - mean)
+    return k @ np.linalg.solve(G + alpha_objects * np.eye(len(G)), left.T).T @ g.T + mean
 
 
-def two_step_without(K, G, Y, alpha, alpha_objects, rows=(), cols=()):
+def two_step_without(K, G, Y, alpha, alpha_objects, rows=(), cols=(), **options):
     """The same trained without some rows and some columns, for all nodes and objects."""
     r, c = np.delete(np.arange(len(K)), rows), np.delete(np.arange(len(G)), cols)
-    return two_step(K[np.ix_(r, r)], G[np.ix_(c, c)], Y[np.ix_(r, c)], alpha, alpha_objects, K[:, r], G[:, c])
+    return two_step(
+        K[np.ix_(r, r)], G[np.ix_(c, c)], Y[np.ix_(r, c)], alpha, alpha_objects, K[:, r], G[:, c], **options
+    )

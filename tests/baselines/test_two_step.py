@@ -37,3 +37,14 @@ def test_two_step_ridge_of_two_domains_follows_its_definition():
     Y[0, 0] = np.nan
     with pytest.raises(ValueError, match="complete graph"):
         TwoStepRidge().fit(RelationGraph(X, Y, objects=X_objects))
+
+
+def test_an_intercept_is_the_mean_of_the_labels():
+    rng = np.random.default_rng(12)
+    X, X_new = rng.standard_normal((9, 3)), rng.standard_normal((4, 3))
+    Y = make_labels(9, 9, rng) + 5
+    plain, ranker = TwoStepRidge(0.3, kernel="rbf"), TwoStepRidge(0.3, kernel="rbf", fit_intercept=True).fit(X, Y)
+    expected = plain.fit(X, Y - Y.mean()).predict(X_new, X) + Y.mean()
+    np.testing.assert_allclose(ranker.predict(X_new, X), expected, atol=1e-9)
+    assert ranker.intercept_ == pytest.approx(Y.mean())
+    assert plain.intercept_ == 0.0

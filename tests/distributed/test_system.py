@@ -32,6 +32,9 @@ def test_a_graph_in_dask_gives_the_ranker_of_the_graph_in_memory(form, relation,
         {"prior": "similarity", "prior_weight": 0.5},
         {"relation": "symmetric", "feature_weights": [1, 2, 0, 1, 3]},
         {"kernel": "rbf", "n_components": 8, "random_state": 0},
+        {"loss": "regression", "fit_intercept": True},
+        {"loss": "regression", "fit_intercept": True, "relation": "symmetric", "rank_by": "incoming"},
+        {"loss": "regression", "fit_intercept": True, "prior": "similarity", "prior_weight": 0.5},
         {"kernel": "rbf", "n_components": 8, "approximation": "fourier", "random_state": 0, "relation": "symmetric"},
     ],
 )
@@ -41,8 +44,9 @@ def test_options_give_the_same_in_dask_as_in_memory(form, parameters):
 
 @pytest.mark.parametrize("form", ["complete", "edges"])
 def test_single_precision_stays_single(form):
-    ranker = check_equal(*pair_of_graphs(form, dtype=np.float32), tol=1e-3)
-    assert ranker.coef_.dtype == np.float32
+    for parameters in ({}, {"loss": "regression", "fit_intercept": True}):
+        ranker = check_equal(*pair_of_graphs(form, dtype=np.float32), tol=1e-3, **parameters)
+        assert ranker.coef_.dtype == np.float32
 
 
 def test_two_domains_give_the_same_in_dask_as_in_memory():

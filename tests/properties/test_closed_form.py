@@ -8,11 +8,12 @@ from hypothesis.extra.numpy import arrays
 
 import reference
 from condrank import ConditionalRanker, RelationGraph
+from reference import loss_options
 
 pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
 
 relations = st.sampled_from(["ordinary", "symmetric", "reciprocal"])
-losses = st.sampled_from(["regression", "ranking"])
+losses = st.sampled_from(["regression", "ranking", "intercept"])
 shares = st.sampled_from([1e-6, 1e-4, 1e-2, 1.0, 100.0])
 
 
@@ -58,8 +59,8 @@ def test_every_closed_form_equals_the_naive_twin(domain, relation, loss, share, 
     prior = data.draw(st.sampled_from([0.0, 0.5])) if relation != "reciprocal" else 0.0
     ranker = ConditionalRanker(
         relation,
-        loss,
-        alpha,
+        alpha=alpha,
+        **loss_options(loss),
         rank_by=rank_by,
         prior="similarity" if prior else None,
         prior_weight=prior,
@@ -70,7 +71,7 @@ def test_every_closed_form_equals_the_naive_twin(domain, relation, loss, share, 
         Y if rank_by == "outgoing" else Y.T.copy(),
         alpha,
         relation=relation,
-        loss=loss,
+        **loss_options(loss, relation),
         K_queries=values(everyone, X),
         K_objects=values(everyone, X),
         prior_weight=prior,
@@ -86,12 +87,12 @@ def test_two_domains_equal_the_naive_twin(domain, loss, share, data):
     Y = data.draw(numbers(len(X), len(objects)))
     K, K_domain = values(X, X), other_values(objects, objects)
     alpha = share * largest(K) * largest(K_domain)
-    ranker = ConditionalRanker("ordinary", loss, alpha, **params).fit(RelationGraph(X, Y, objects=objects))
+    ranker = ConditionalRanker(alpha=alpha, **loss_options(loss), **params).fit(RelationGraph(X, Y, objects=objects))
     expected = reference.naive_complete(
         K,
         Y,
         alpha,
-        loss=loss,
+        **loss_options(loss),
         K_domain=K_domain,
         K_queries=values(X_new, X),
         K_objects=other_values(new_objects, objects),
@@ -106,7 +107,8 @@ def test_the_solution_does_not_depend_on_the_order_of_nodes(domain, relation, lo
     order = np.array(data.draw(st.permutations(range(len(X)))))
     graph = RelationGraph(X, Y, probabilities=False)
     alpha = 1e-3 * largest(values(X, X)) ** 2
-    first, second = (ConditionalRanker(relation, loss, alpha, **params).fit(g) for g in (graph, graph[order]))
+    options = {"alpha": alpha, **loss_options(loss), **params}
+    first, second = (ConditionalRanker(relation, **options).fit(g) for g in (graph, graph[order]))
     assert_close(second.predict(X_new, X_new), first.predict(X_new, X_new), Y)
     assert_close(second.predict(X_new), first.predict(X_new)[:, order], Y)
 
@@ -119,7 +121,8 @@ def test_the_solution_is_linear_in_the_labels(domain, relation, loss, data):
 
     def scores(Y):
         graph = RelationGraph(X, Y, probabilities=False)
-        return ConditionalRanker(relation, loss, alpha, **params).fit(graph).predict(X_new, X_new)
+        ranker = ConditionalRanker(relation, alpha=alpha, **loss_options(loss), **params)
+        return ranker.fit(graph).predict(X_new, X_new)
 
     assert_close(scores(A - 2 * B), scores(A) - 2 * scores(B), np.abs(A) + np.abs(B))
 
@@ -139,10 +142,12 @@ def test_the_solution_minimises_the_objective(domain, relation, loss, data):
         left = Y - K @ A @ K
         if loss == "ranking":
             left = left - left.mean(axis=1, keepdims=True)
+        elif loss_options(loss, relation).get("fit_intercept"):
+            left = left - left.mean()
         return (np.sum(left**2) + alpha * np.sum((K @ A @ K) * A)) / 2
 
     graph = RelationGraph(X, Y, probabilities=False)
-    A = ConditionalRanker(relation, loss, alpha, **params).fit(graph).dual_coef_
+    A = ConditionalRanker(relation, alpha=alpha, **loss_options(loss), **params).fit(graph).dual_coef_
     scale = max(objective(0 * A), 1e-12)
     for size in (1e-3, -1e-3, 1e-1, -1e-1):
         assert objective(A + size * step / largest(K) ** 2) >= objective(A) - 1e-10 * scale

@@ -8,11 +8,12 @@ from hypothesis.extra.numpy import arrays
 
 import reference
 from condrank import ConditionalRanker, RelationGraph
+from reference import loss_options
 
 pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
 
 relations = st.sampled_from(["ordinary", "symmetric", "reciprocal"])
-losses = st.sampled_from(["regression", "ranking"])
+losses = st.sampled_from(["regression", "ranking", "intercept"])
 solvers = st.sampled_from(["primal", "explicit", "auto"])
 shares = st.sampled_from([1e-4, 1e-2, 1.0, 100.0])
 halves = st.integers(-4, 4).map(lambda number: number / 2)
@@ -68,9 +69,9 @@ def test_every_solver_equals_the_naive_twin(X, kernel, constant, relation, loss,
     graph = RelationGraph.from_edges(X, sources, targets, y, weights, probabilities=False)
     ranker = ConditionalRanker(
         relation,
-        loss,
-        alpha,
-        kernel,
+        alpha=alpha,
+        kernel=kernel,
+        **loss_options(loss),
         gamma=0.3,
         constant=constant,
         rank_by=rank_by,
@@ -86,7 +87,7 @@ def test_every_solver_equals_the_naive_twin(X, kernel, constant, relation, loss,
         y,
         alpha,
         relation=relation,
-        loss=loss,
+        **loss_options(loss, relation),
         weights=weights,
         K_queries=K_all,
         K_objects=K_all,
@@ -106,8 +107,11 @@ def test_two_domains_equal_the_naive_twin(data, kernel, loss, solver, share):
     K, K_domain = values(X, X), values(objects, objects)
     alpha = share * largest(K) * largest(K_domain)
     graph = RelationGraph.from_edges(X, sources, targets, y, weights, objects=objects)
-    ranker = ConditionalRanker("ordinary", loss, alpha, kernel, gamma=0.3, solver=solver, tol=1e-12).fit(graph)
-    expected = reference.naive_scores(K, sources, targets, y, alpha, loss=loss, weights=weights, K_domain=K_domain)
+    ranker = ConditionalRanker(alpha=alpha, kernel=kernel, gamma=0.3, solver=solver, tol=1e-12, **loss_options(loss))
+    expected = reference.naive_scores(
+        K, sources, targets, y, alpha, weights=weights, K_domain=K_domain, **loss_options(loss)
+    )
+    ranker.fit(graph)
     assert_close(ranker.predict(X, objects), expected, y)
 
 
@@ -118,7 +122,9 @@ def test_order_and_splitting_of_edges_do_not_matter(X, relation, loss, data):
     order = np.array(data.draw(st.permutations(range(len(y)))))
     params = {"kernel": "rbf", "gamma": 0.3, "alpha": 0.01, "solver": "primal", "tol": 1e-12}
     first, second, third = (
-        ConditionalRanker(relation, loss, **params).fit(RelationGraph.from_edges(X, *given, probabilities=False))
+        ConditionalRanker(relation, **loss_options(loss), **params).fit(
+            RelationGraph.from_edges(X, *given, probabilities=False)
+        )
         for given in (
             (sources, targets, y, weights),
             (sources[order], targets[order], y[order], weights[order]),

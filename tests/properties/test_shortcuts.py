@@ -9,11 +9,11 @@ import reference_shortcuts as twins
 from condrank import RelationGraph
 from condrank.kernels import read_kernel
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
-from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
 from condrank.observations import Complete
 from condrank.problem.coordinates import fit_coordinates
 from condrank.solvers.closed_form import ClosedForm
+from reference import loss_named, loss_options
 
 SHORTCUTS = {
     LeaveQueryOut: twins.leave_query_out,
@@ -30,7 +30,7 @@ def numbers(rows, columns):
 @given(
     st.sampled_from(list(SHORTCUTS)),
     st.sampled_from(["ordinary", "symmetric", "reciprocal"]),
-    st.sampled_from(["regression", "ranking"]),
+    st.sampled_from(["regression", "ranking", "intercept"]),
     st.sampled_from([1e-4, 1e-2, 1.0, 100.0]),
     st.data(),
 )
@@ -44,9 +44,10 @@ def test_every_shortcut_equals_retraining(shortcut, relation, loss, share, data)
     K = rows.similarity(None, None)
     alpha = share * np.linalg.eigvalsh(K)[-1] ** 2
     prior = data.draw(st.sampled_from([0.0, 0.5])) if relation != "reciprocal" else 0.0
-    observed = Complete(Y)
-    system = ClosedForm(get_relation(relation), get_loss(loss), rows, rows, observed, prior)
+    assume((relation, loss) != ("reciprocal", "intercept"))
+    options, observed = loss_options(loss), Complete(Y)
+    system = ClosedForm(get_relation(relation), loss_named(loss), rows, rows, observed, prior)
     found = shortcut(system, observed, prior).scores(alpha)
-    expected = SHORTCUTS[shortcut](K, Y, alpha, relation=relation, loss=loss, prior_weight=prior)
+    expected = SHORTCUTS[shortcut](K, Y, alpha, relation=relation, **options, prior_weight=prior)
     scale = max(np.abs(expected).max(), np.abs(Y).max())
     assert np.abs(found - expected).max() <= 1e-8 * scale

@@ -9,7 +9,7 @@ import reference
 from builders import TWELVE_LABELS, TWELVE_NODES
 from condrank import ConditionalRanker, RelationGraph
 from reference import error, naive_complete, scaled
-from reference_cases import CASES, LAMBDAS, LOSSES, RELATIONS, cases, models
+from reference_cases import CASES, LAMBDAS, LOSSES, MODELS, RELATIONS, cases, models
 
 # Labels of no particular form: only their symmetric or skew part can be learned, and a ranker warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
@@ -114,7 +114,7 @@ def exact_linear(X, X_other):
     return reference.exact_array(X) @ reference.exact_array(X_other).T
 
 
-@models
+@pytest.mark.parametrize(("relation", "loss"), [*MODELS, ("ordinary", "intercept"), ("symmetric", "intercept")])
 @pytest.mark.parametrize("kind", ["explicit", "explicit, rank-deficient", "linear", "rbf"])
 def test_a_small_alpha_keeps_its_digits(kind, relation, loss):
     rng = np.random.default_rng(3)
@@ -132,8 +132,9 @@ def test_a_small_alpha_keeps_its_digits(kind, relation, loss):
         given, given_new, kernel = X, X_new, "linear"
         with mpmath.workdps(40):
             K, K_new = exact_linear(X, X), exact_linear(X_new, X)
-    ranker = ConditionalRanker(relation, loss, alpha, kernel).fit(given, Y)
-    expected = reference.exact_complete(K, Y, alpha, relation=relation, loss=loss, K_queries=K_new, K_objects=K_new)
+    options = reference.loss_options(loss)
+    ranker = ConditionalRanker(relation, alpha=alpha, kernel=kernel, **options).fit(given, Y)
+    expected = reference.exact_complete(K, Y, alpha, relation=relation, K_queries=K_new, K_objects=K_new, **options)
     assert error(ranker.predict(given_new, given_new), expected) < 1e-8
 
 

@@ -62,6 +62,7 @@ def precomputed(n):
 
 
 RBF = {"kernel": "rbf"}
+INTERCEPT = {"loss": "regression", "fit_intercept": True}
 CASES = {
     "closed": (lambda: complete(700), RBF),
     "closed, symmetric": (lambda: complete(700, "symmetric"), {**RBF, "relation": "symmetric"}),
@@ -126,6 +127,15 @@ CASES = {
     "early stopping, BiCGSTAB": (
         lambda: holes(0.3),
         {**RBF, "solver": "early_stopping", "method": "bicgstab", "max_iter": 5, "random_state": 0},
+    ),
+    "closed, intercept": (lambda: complete(700), {**RBF, **INTERCEPT}),
+    "closed, intercept, features": (lambda: complete(1200, d=250), INTERCEPT),
+    "primal, intercept": (lambda: holes(0.5), {**RBF, **INTERCEPT, "solver": "primal"}),
+    "primal, intercept, sampled": (lambda: holes(0.03), {**RBF, **INTERCEPT, "solver": "primal"}),
+    "dual, intercept": (lambda: holes(0.3, 700), {**RBF, **INTERCEPT, "gamma": 1.0, "solver": "dual", "max_iter": 5}),
+    "early stopping, intercept": (
+        lambda: holes(0.3),
+        {**RBF, **INTERCEPT, "solver": "early_stopping", "max_iter": 5, "random_state": 0},
     ),
     "explicit, features": (lambda: holes(0.5, 150, d=30), {"solver": "explicit"}),
     "explicit, edges": (lambda: holes(0.05, 150), {**RBF, "solver": "explicit"}),

@@ -1,5 +1,7 @@
 """Every solver × relation × loss × form of graph against the naive twin, over the registry; and a new solver in it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +12,7 @@ import reference_games
 from condrank import ConditionalRanker, RelationGraph
 from condrank.fitting.reading import read_settings, solver_words
 from condrank.nodes import Nodes
-from condrank.objective.losses import LOSSES
+from condrank.objective.losses import LOSSES, get_loss
 from condrank.objective.relations import RELATIONS
 from condrank.problem.coordinates import fit_both
 from condrank.problem.problem import Problem
@@ -34,6 +36,11 @@ SOURCES, TARGETS = RNG.integers(0, N, 60), RNG.integers(0, N, 60)
 VALUES, WEIGHTS = RNG.normal(size=60), RNG.uniform(0.2, 3, 60)
 ZEROS = sparse.csr_array(np.where(RNG.random((N, N)) < 0.3, Y, 0.0))
 
+
+def loss_of(loss):
+    return get_loss("regression", fit_intercept=True) if loss == INTERCEPT else LOSSES[loss]
+
+
 FORMS = {
     "complete": lambda: RelationGraph(X, Y),
     "holes": lambda: RelationGraph(X, HOLES),
@@ -42,20 +49,21 @@ FORMS = {
     "classes": lambda: RelationGraph.from_classes(X, CLASSES, SIMILARITY),
     "two domains": lambda: RelationGraph(X, TWO_DOMAINS, objects=OBJECTS),
 }
-QUADRATIC = [loss.name for loss in LOSSES.values() if loss.is_quadratic]
+INTERCEPT = "regression with an intercept"
+QUADRATIC = [*(loss.name for loss in LOSSES.values() if loss.is_quadratic), INTERCEPT]
 CASES = [
     (solver, relation, loss, form)
     for solver in SOLVERS
     for relation in RELATIONS
     for loss in QUADRATIC
     for form in FORMS
-    if LOSSES[loss] in SOLVERS[solver].losses and (form != "two domains" or relation == "ordinary")
+    if loss_of(loss) in SOLVERS[solver].losses and (form != "two domains" or relation == "ordinary")
 ]
 
 
 def ranker_of(relation, loss, **params):
     params = {"kernel": "rbf", "gamma": GAMMA, "tol": 1e-12, "max_iter": 4000, **params}
-    return ConditionalRanker(relation, loss, ALPHA, **params)
+    return ConditionalRanker(relation, loss_of(loss).name, ALPHA, fit_intercept=loss == INTERCEPT, **params)
 
 
 def problem_of(form, relation, loss, **params):
@@ -71,7 +79,8 @@ def naive(form, relation, loss):
     """Scores of the naive twin for all nodes, new ones last; of two domains for all objects."""
     graph = FORMS[form]()
     K, K_all = kernel(X, X), kernel(EVERYONE, X)
-    options = {"relation": relation, "loss": loss, "K_queries": K_all, "K_objects": K_all}
+    options = {"relation": relation, "loss": loss_of(loss).name, "K_queries": K_all, "K_objects": K_all}
+    options["fit_intercept"] = loss == INTERCEPT and relation != "reciprocal"
     if form == "repeated and weighted edges":
         return reference.naive_scores(K, SOURCES, TARGETS, VALUES, ALPHA, weights=WEIGHTS, **options)
     if form == "two domains":
@@ -146,13 +155,14 @@ def test_over_the_edges_the_right_hand_side_is_a_set_of_labels(relation, loss):
     other = np.random.default_rng(2).normal(size=problem.observed.n_pairs)
     labels = np.full((N, N), np.nan)
     labels[problem.observed.sources, problem.observed.indices] = other
-    found = system.model(system.solve(ALPHA, options, other).W)
+    found = replace(system.model(system.solve(ALPHA, options, other).W), offset=0.0)
     again = problem_of(RelationGraph(X, labels), relation, loss, solver="dual")
     expected = SOLVERS["dual"].build(again)
-    W = expected.solve(ALPHA, options).W
+    # The intercept of a model is that of the labels of its system.
+    expected = replace(expected.model(expected.solve(ALPHA, options).W), offset=0.0)
     np.testing.assert_allclose(
         np.concatenate([scores for _, scores in found.blocks(None, None)]),
-        np.concatenate([scores for _, scores in expected.model(W).blocks(None, None)]),
+        np.concatenate([scores for _, scores in expected.blocks(None, None)]),
         atol=1e-7,
     )
 
