@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks import data
 from benchmarks.harness import Job, Row, measure, peak_mib, suite
+from benchmarks.intercepts import intercept_rows
 from condrank import ConditionalRanker, RelationGraph
 
 DRIVERS = ("evd", "evr", "ev")
@@ -29,7 +30,8 @@ def eigen_jobs(K: np.ndarray) -> dict[str, Job]:
 def fit(quick: bool) -> list[Row]:
     """Six models, RBF kernel. The floor of a fit is SciPy's fastest eigendecomposition of the same kernel matrix plus
     two n×n products (NumPy's eigendecomposition is shown too). The floor of a prediction is two n×n products. The floor
-    of memory, which is counted beyond the features and labels, is one n×n array.
+    of memory, which is counted beyond the features and labels, is one n×n array. The floor of a fit with an intercept
+    is the fit without one.
     """
     n, repeats = (120, 2) if quick else (2000, 6)
     graphs = {relation: data.complete(n, 20, relation) for relation in data.SIGN}
@@ -66,6 +68,9 @@ def fit(quick: bool) -> list[Row]:
     rows.append(Row("predict all pairs", size, times["predict all pairs"], products, 1.3))
     note = "kernel values and a third product included"
     rows.append(Row("predict new × new", size, times["predict new × new"], products, note=note))
+
+    for relation in ("ordinary", "symmetric"):
+        rows += intercept_rows(relation, graphs[relation], repeats, relation=relation, alpha=0.1, kernel="rbf")
 
     array = K.nbytes / 2**20
     for name, ranker in rankers.items():
