@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -68,26 +68,27 @@ class Stepwise:
 
     def fit(self, graph: RelationGraph) -> Stepwise:
         """Choose the parts on a graph, then λ and the weights on the whole of it."""
-        self.n_tried, sides = 0, (Parts(), Parts())
+        self.n_tried = 0
+        sides: tuple[Parts, Parts] = (Parts(), Parts())
         self.best = self._fitted(sides, graph)
         for side, name, values in self.steps:
             start = sides
             for value in values:
                 if value == getattr(start[side], name):
                     continue
-                changed = [Parts(**vars(one)) for one in start]
-                changed[side] = Parts(**{**vars(start[side]), name: value})
-                one = self._fitted(tuple(changed), graph)
+                part: Any = replace(start[side], **{name: value})
+                changed = (part, start[1]) if side == 0 else (start[0], part)
+                one = self._fitted(changed, graph)
                 if one.cv_losses_.min() < self.best.cv_losses_.min():
-                    self.best, sides = one, tuple(changed)
+                    self.best, sides = one, changed
         self.alpha_, self.alphas_ = self.best.alpha_, self.best.alphas_
         self.described = f"{sides[0].kernel} and {sides[1].kernel}, {self.n_tried} variants tried"
         return self
 
     def _fitted(self, sides: tuple[Parts, Parts], graph: RelationGraph) -> ConditionalRankerCV:
         self.n_tried += 1
-        kernels = {"kernel": sides[0].kernel, "object_kernel": sides[1].kernel}
-        params = {"loss": self.loss, "clip": True, "tol": TOLERANCE, "fit_intercept": True}
+        kernels: dict[str, Any] = {"kernel": sides[0].kernel, "object_kernel": sides[1].kernel}
+        params: dict[str, Any] = {"loss": self.loss, "clip": True, "tol": TOLERANCE, "fit_intercept": True}
         return ConditionalRankerCV(self.alphas, self.inner, **params, **kernels).fit(graph)
 
     def predict(self, graph: RelationGraph) -> np.ndarray:
