@@ -77,6 +77,11 @@ ITERATION_FLOPS_PER_WEIGHT = 900.0
 ITERATION_FLOPS = 5e7
 # Time of an iteration in single precision, refined to double, as a share of double (suite grid).
 REFINED_TIME_PER_DOUBLE_TIME = 0.7
+# Many λ (suite lambdas): iterations on W from the solutions for other λ, as a share of those from zero. A search over
+# the edges: the share of the λ that it follows to the end, and the cost of judging them, in products for each λ.
+STARTED_ITERATIONS_SHARE = 0.3
+FOLLOWED_ALPHAS_SHARE = 0.75
+JUDGED_PRODUCTS_PER_ALPHA = 1.5
 # Newton's method: its inner iterations per iteration of one least-squares solve, and its steps (suite logistic).
 NEWTON_ITERATIONS_PER_ITERATION = 1.5
 NEWTON_STEPS = 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -73,8 +74,8 @@ class Plan:
         return plan
 
 
-def make_plan(problem: Problem) -> Plan:
-    """Choose a solver for a problem and estimate its cost.
+def make_plan(problem: Problem, alphas: Sequence[float] | None = None) -> Plan:
+    """Choose a solver for a problem and estimate its cost; with ``alphas``, for solving it for all these λ.
 
     The rule: consider the solvers that minimise the loss, that the parameter ``solver`` asks for, and that do not
     refuse the problem. Of these, ``"auto"`` takes a direct one if there is one, and otherwise the one with the fewest
@@ -88,7 +89,8 @@ def make_plan(problem: Problem) -> Plan:
         check_distributed(problem)
     able = _able(problem)
     compared = (_direct(able) if asked == "auto" else []) or able
-    costs = {solver.name: solver.cost(problem) for solver in compared}
+    several = [settings.alpha] if alphas is None else [*alphas]
+    costs = {solver.name: solver.path_cost(problem, several) for solver in compared}
     chosen = SOLVERS[min(costs, key=lambda name: costs[name].flops)]
     peak = costs[chosen.name].peak()
     reason = chosen.reason(problem) if asked in ("auto", "iterative") or settings.compared else "as asked for"

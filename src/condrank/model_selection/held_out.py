@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,19 +28,27 @@ from condrank.kernels import Kernel, Precomputed
 from condrank.metrics.edges import EdgePairs
 from condrank.metrics.pairs import TruePairs
 from condrank.model_selection._splitter import Graphs, listed
+from condrank.model_selection.settling import Settling
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+from condrank.models.edge import EdgeModel
 from condrank.models.model import Model
-from condrank.models.placed import PlacedEdges, at_edges
+from condrank.models.placed import PlacedEdges, PlacedKernel, at_edges
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.views import Views
 from condrank.observations import Complete, Edges
 from condrank.problem.problem import Problem
+from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers import SOLVERS
+from condrank.solvers.path import solve_path
 from condrank.solvers.system import Options
 
+# Blocks of conditioning nodes with their scores for each anchor.
+Blocks = Iterator[tuple[slice, list[np.ndarray]]]
 # The sorted labels of up to this many held-out pairs are kept from one λ to the next: 128 MiB.
 KEPT = 2**25
+# About how often the loss of a λ is looked at while it is iterated.
+WATCHED = 4
 
 SHORTCUTS = {"leave-query-out": LeaveQueryOut, "leave-node-out": LeaveNodeOut, "leave-edge-out": LeaveEdgeOut}
 
@@ -57,6 +66,8 @@ class HeldOutPairs(ABC):
         The values of τ to try; (0,) without a prior.
     plan : Plan, optional
         Plan of the fit, if there is one already and its memory was checked.
+    alphas : sequence of float, optional
+        The λ that will be tried, for the plan; by default that of the ranker.
 
     Attributes
     ----------
@@ -68,17 +79,25 @@ class HeldOutPairs(ABC):
 
     truth: Any
 
-    def __init__(self, ranker: Any, train: RelationGraph, prior_weights: Sequence[float], plan: Plan | None = None):
+    def __init__(
+        self,
+        ranker: Any,
+        train: RelationGraph,
+        prior_weights: Sequence[float],
+        plan: Plan | None = None,
+        alphas: Sequence[float] | None = None,
+    ):
         settings = read_settings(ranker, train)
         self.prior_weights = list(prior_weights)
         # Scores are affine in τ: those for two values give all others.
         self.anchors = self.prior_weights if len(self.prior_weights) <= 2 else [0.0, 1.0]
         problem = Problem(train, settings)
         if plan is None:
-            plan = make_plan(problem)
+            plan = make_plan(problem, alphas)
             check_memory(plan, problem)
         self.observed, self.settings, self.systems = problem.observed, settings, []
         self.coordinates: Any = None
+        self._sorted: dict[int, Any] = {}
         for tau in self.anchors:
             of_tau = replace(problem, settings=replace(settings, prior_weight=tau))
             system = SOLVERS[plan.solver].build(of_tau, self.coordinates, plan.rank)
@@ -92,17 +111,26 @@ class HeldOutPairs(ABC):
     def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
         """The same as `counts` for each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
         counts = np.zeros((len(self.prior_weights), len(alphas), self.truth.shape[0], 2))
-        n_scores, kept = counts.shape[0] * counts.shape[1], {}
-        # From large λ to small, so that an iterative solver starts close to the solution.
-        for j in np.argsort(alphas)[::-1]:
-            for block, scores in self.scores(float(alphas[j])):
-                pairs = kept.get(block.start) or self.true_pairs(block, n_scores)
-                if self.n_labels <= KEPT:
-                    kept[block.start] = pairs
+        n_scores = counts.shape[0] * counts.shape[1]
+        for j, blocks in self.scores_of(alphas):
+            for block, scores in blocks:
+                pairs = self._kept_pairs(block, n_scores)
                 counts[:, j, block, 1] = pairs.comparable
                 for i, tau in enumerate(self.prior_weights):
                     counts[i, j, block, 0] = pairs.wrong(self._at(tau, scores))
         return counts
+
+    def _kept_pairs(self, block: slice, n_scores: int) -> Any:
+        """The sorted labels of a block, kept for the next scores unless they are too many."""
+        pairs = self._sorted.get(block.start) or self.true_pairs(block, n_scores)
+        if self.n_labels <= KEPT:
+            self._sorted[block.start] = pairs
+        return pairs
+
+    def scores_of(self, alphas: np.ndarray) -> Iterator[tuple[int, Blocks]]:
+        """Places in ``alphas``, with the blocks of `scores`."""
+        for j, alpha in enumerate(alphas):
+            yield j, self.scores(float(alpha))
 
     @property
     def n_labels(self) -> int:
@@ -114,7 +142,7 @@ class HeldOutPairs(ABC):
         return TruePairs(self.truth.to_dense(block), n_scores)
 
     @abstractmethod
-    def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
+    def scores(self, alpha: float) -> Blocks:
         """Blocks of conditioning nodes, with their scores for each of the anchors."""
 
     def _at(self, tau: float, scores: list[np.ndarray]) -> np.ndarray:
@@ -125,10 +153,31 @@ class HeldOutPairs(ABC):
 
 
 class Fold(HeldOutPairs):
-    """A training graph to fit models to, and a test graph to measure them on."""
+    """A training graph to fit models to, and a test graph to measure them on.
 
-    def __init__(self, ranker: Any, train: RelationGraph, test: RelationGraph, prior_weights: Sequence[float]):
-        super().__init__(ranker, train, prior_weights)
+    Parameters
+    ----------
+    ranker, train, prior_weights, alphas
+        As for `HeldOutPairs`.
+    test : RelationGraph
+        The held-out pairs.
+    settle : bool
+        Iterate each λ only until its loss has settled (`condrank.model_selection.settling`), or to the tolerance of the
+        ranker if that comes first.
+    """
+
+    def __init__(
+        self,
+        ranker: Any,
+        train: RelationGraph,
+        test: RelationGraph,
+        prior_weights: Sequence[float],
+        alphas: Sequence[float] | None = None,
+        settle: bool = False,
+    ):
+        super().__init__(ranker, train, prior_weights, alphas=alphas)
+        # Losses of two anchors are not those of the prior weights between them.
+        self.settle = settle and len(self.anchors) == 1 and self.settings.loss.is_quadratic
         self.given = test.conditioned(ranker.rank_by)
         self.sides, self.truth = self.given[:2], self.given.observed
         self.models: list[Any] = [system.model() for system in self.systems]
@@ -139,6 +188,8 @@ class Fold(HeldOutPairs):
                 edges: Any = self.truth
                 few = self.is_sparse and edges.n_pairs < DENSE_FROM_SHARE_OF_PAIRS * np.prod(edges.shape)
                 self.placed[k] = model.placed_edges(*self.sides, self.truth) if few else model.placed(*self.sides)
+            elif self.is_sparse and isinstance(model, EdgeModel) and isinstance(model.kernel, KroneckerEdges):
+                self.placed[k] = model.placed_edges(*self.sides, self.truth)
 
     @property
     def n_labels(self) -> int:
@@ -151,24 +202,69 @@ class Fold(HeldOutPairs):
             return EdgePairs(self.truth.indptr, self.truth.values, n_scores)
         return super().true_pairs(block, n_scores)
 
-    def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
+    def scores(self, alpha: float) -> Blocks:
         """Blocks of the conditioning nodes of the test graph, with their scores."""
-        parts = []
-        for k, system in enumerate(self.systems):
-            options = Options(self.settings.tol, self.settings.max_iter, self.models[k].W)
-            solution = system.solve(alpha, options)
-            warn_unless_converged(solution, self.settings)
-            self.models[k] = model = self.models[k].with_weights(solution.W)
-            parts.append(self._scored(model, self.placed[k]))
-        for blocks in zip(*parts, strict=True):
-            yield blocks[0][0], [scores for _, scores in blocks]
+        return next(blocks for _, blocks in self.scores_of(np.array([alpha])))
+
+    def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
+        """Counts, as for all held-out pairs.
+
+        With ``settle`` a λ that was given up has the counts of the next larger one, which is clearly worse than the
+        best one.
+        """
+        if not self.settle:
+            return super().counts_by_query(alphas)
+        counts, order = np.zeros((1, len(alphas), self.truth.shape[0], 2)), np.argsort(alphas)[::-1]
+        watch = self._settling(len(alphas))
+        counts[..., 1] = watch.comparable
+        for j, blocks in self.scores_of(alphas, watch):
+            place = int(np.flatnonzero(order == j)[0])
+            if watch.is_over and not watch.known[place]:
+                break
+            for block, scores in blocks:
+                counts[0, j, block, 0] = self._kept_pairs(block, WATCHED * len(alphas)).wrong(scores[0])
+            watch.finish(place, counts[0, j, :, 0])
+        for before, j in pairwise(order):
+            if not watch.known[np.flatnonzero(order == j)[0]]:
+                counts[:, j] = counts[:, before]
+        return counts
+
+    def scores_of(self, alphas: np.ndarray, watch: Settling | None = None) -> Iterator[tuple[int, Blocks]]:
+        """Places in ``alphas`` with blocks of scores: from large λ to small, each started from the solutions before."""
+        order = np.argsort(alphas)[::-1]
+        paths = []
+        for system, model in zip(self.systems, self.models, strict=True):
+            options = Options(self.settings.tol, self.settings.max_iter, model.W)
+            paths.append(solve_path(system, [float(alphas[j]) for j in order], options, watch))
+        for solved in zip(*paths, strict=True):
+            for k, (place, solution) in enumerate(solved):
+                if watch is None or not watch.is_over or watch.known[place]:
+                    warn_unless_converged(solution, self.settings)
+                self.models[k] = self.models[k].with_weights(solution.W)
+            parts = [self._scored(model, placed) for model, placed in zip(self.models, self.placed, strict=True)]
+            yield int(order[solved[0][0]]), _together(parts)
+
+    def _settling(self, n_alphas: int) -> Settling:
+        """The watch that follows the losses of this fold, of a single prior weight."""
+        model, placed = self.models[0], self.placed[0]
+
+        def wrong(W: np.ndarray) -> np.ndarray:
+            counts = np.zeros(self.truth.shape[0])
+            for block, scores in self._scored(model.with_weights(W), placed):
+                counts[block] = self._kept_pairs(block, WATCHED * n_alphas).wrong(scores)
+            return counts
+
+        comparable = np.zeros(self.truth.shape[0])
+        for block in [slice(0, len(comparable))] if self.is_sparse else row_blocks(*self.truth.shape):
+            comparable[block] = self._kept_pairs(block, WATCHED * n_alphas).comparable
+        return Settling(wrong, comparable, n_alphas)
 
     def _scored(self, model: Any, placed: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of scores; for an incomplete graph one block, with a score for each observed edge."""
         if not self.is_sparse:
             return model.blocks(*self.sides) if placed is None else placed.blocks(model.W, model.prior_weight)
         everyone = slice(0, self.truth.shape[0])
-        if isinstance(placed, PlacedEdges):
+        if isinstance(placed, PlacedEdges | PlacedKernel):
             return iter([(everyone, placed.scores(model.W, model.prior_weight))])
         if placed is not None:
             return iter([(everyone, at_edges(placed.blocks(model.W, model.prior_weight), self.truth))])
@@ -206,11 +302,16 @@ class Shortcut(HeldOutPairs):
             SHORTCUTS[name](system, observed, tau) for system, tau in zip(self.systems, self.anchors, strict=True)
         ]
 
-    def scores(self, alpha: float) -> Iterator[tuple[slice, list[np.ndarray]]]:
+    def scores(self, alpha: float) -> Blocks:
         """Blocks of rows of the relation, with scores by models from which they were held out."""
         scores = [shortcut.settled(alpha) for shortcut in self.shortcuts]
         for block in row_blocks(*self.truth.shape):
             yield block, [each[block] for each in scores]
+
+
+def _together(parts: list[Iterator[tuple[slice, np.ndarray]]]) -> Blocks:
+    for blocks in zip(*parts, strict=True):
+        yield blocks[0][0], [scores for _, scores in blocks]
 
 
 def in_dtype(graph: RelationGraph, dtype: Any) -> RelationGraph:

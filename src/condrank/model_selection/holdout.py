@@ -20,6 +20,8 @@ HOLDOUT = "holdout"
 # The λ to try with cv="holdout" if each needs a fit, and the precision of these fits: enough to see which λ ranks best.
 ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ROUGH_TOL, ROUGH_MAX_ITER = 1e-2, 100
+# The residual of fits to other folds. Most λ stop before, when their loss has settled.
+SEARCH_TOL = 1e-3
 # Up to this many edges: number of holdouts, and share of nodes (or edges) held out. With many edges, half of the nodes
 # are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
 HOLDOUTS = ((5_000, 5, 0.3), (20_000, 3, 0.3), (float("inf"), 1, 0.5))
@@ -60,7 +62,7 @@ class HoldingOut(NamedTuple):
     n_folds : int or None
         How many folds there will be; None if that is not known.
     folds : iterator of callables, or None
-        Each makes the held-out pairs of one fold, for a ranker and prior weights. None if nothing can be held out.
+        Each makes the held-out pairs of one fold, for a ranker, prior weights and values of λ. None if nothing can be held out.
     described : str
         What is held out, in words.
     """
@@ -76,17 +78,22 @@ def is_holdout(cv: Any) -> bool:
 
 
 def search_precision(ranker: Any) -> dict[str, Any]:
-    """``tol`` and ``max_iter`` of the fits that choose λ, if they differ from those of the last fit."""
+    """``tol`` and ``max_iter`` of the fits that choose λ."""
     tol, max_iter, rough = ranker.search_tol, ranker.search_max_iter, is_holdout(ranker.cv)
     if tol is not None:
         tol = check_number("search_tol", tol, at_least=0.0)
-    elif rough:
-        tol = max(ranker.tol, ROUGH_TOL)
+    else:
+        tol = max(ranker.tol, ROUGH_TOL if rough else SEARCH_TOL)
     if max_iter is not None:
         max_iter = check_count("search_max_iter", max_iter)
-    elif rough:
-        max_iter = min(ranker.max_iter, ROUGH_MAX_ITER)
-    return {name: one for name, one in (("tol", tol), ("max_iter", max_iter)) if one is not None}
+    else:
+        max_iter = min(ranker.max_iter, ROUGH_MAX_ITER) if rough else ranker.max_iter
+    return {"tol": tol, "max_iter": max_iter}
+
+
+def is_rough(ranker: Any) -> bool:
+    """Whether the fits that choose λ end early on purpose, so that nobody needs a warning."""
+    return is_holdout(ranker.cv) or ranker.search_tol is not None or ranker.search_max_iter is not None
 
 
 def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, plan: Plan | None) -> HoldingOut:
@@ -106,6 +113,7 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
         Plan of a closed form, which needs no folds; otherwise None.
     """
     seed = 0 if ranker.random_state is None else ranker.random_state
+    settle = ranker.search_tol is None
     if plan is not None and (cv is None or is_holdout(cv)):
         cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
     elif cv is None:
@@ -117,22 +125,22 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
         pairs, n_folds, setting = read_folds(cv, graph, ranker, random_state=seed)
         described = "the given folds" if n_folds is None else f"{n_folds} fold{'s' * (n_folds != 1)}"
         described += "" if setting is None else f" of setting {setting}"
-        return HoldingOut(n_folds, (_fold(*pair) for pair in pairs), described)
+        return HoldingOut(n_folds, (_fold(*pair, settle) for pair in pairs), described)
     if is_holdout(cv):
         graphs, described = choose_holdout(graph, settings, seed)
         if graphs is None:
             return HoldingOut(0, None, described)
-        return HoldingOut(len(graphs), (_fold(*pair) for pair in graphs), described)
+        return HoldingOut(len(graphs), (_fold(*pair, settle) for pair in graphs), described)
     check_choice("cv", cv, (*ONE_OUT, HOLDOUT))
     check_one_out(cv, graph)
     if plan is not None:
-        return HoldingOut(1, iter([lambda ranker, taus: Shortcut(cv, ranker, graph, taus, plan)]), ONE_OUT[cv])
+        return HoldingOut(1, iter([lambda ranker, taus, _: Shortcut(cv, ranker, graph, taus, plan)]), ONE_OUT[cv])
     if cv == "leave-edge-out":
         raise ValueError(
             f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
             f"pairs are observed and loss={ranker.loss!r}; use cv=SettingSplit(setting=1)"
         )
-    return HoldingOut(None, (_fold(*pair) for pair in one_out(cv, graph, settings.rank_by)), ONE_OUT[cv])
+    return HoldingOut(None, (_fold(*pair, settle) for pair in one_out(cv, graph, settings.rank_by)), ONE_OUT[cv])
 
 
 def choose_holdout(graph: RelationGraph, settings: Settings, random_state: Any) -> tuple[list[Graphs] | None, str]:
@@ -162,5 +170,5 @@ def choose_holdout(graph: RelationGraph, settings: Settings, random_state: Any) 
     return None, NOTHING
 
 
-def _fold(train: RelationGraph, test: RelationGraph) -> Callable[..., HeldOutPairs]:
-    return lambda ranker, taus: Fold(ranker, train, test, taus)
+def _fold(train: RelationGraph, test: RelationGraph, settle: bool) -> Callable[..., HeldOutPairs]:
+    return lambda ranker, taus, alphas: Fold(ranker, train, test, taus, alphas, settle)

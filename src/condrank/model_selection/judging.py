@@ -146,7 +146,7 @@ class Judge:
         taus = [0.0 if ranker.prior is None else ranker.prior_weight]
         counts = np.concatenate(
             [
-                Fold(ranker, train, test, taus).counts_by_query(np.array(alphas))[0]
+                Fold(ranker, train, test, taus, alphas).counts_by_query(np.array(alphas))[0]
                 for train, test in self.prepared(candidate.preprocessing)[:n_splits]
             ],
             axis=1,

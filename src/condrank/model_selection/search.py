@@ -22,7 +22,15 @@ from condrank.graph import RelationGraph
 from condrank.kernels import Kernel
 from condrank.model_selection.grid import Grid, rank_losses, read_grid
 from condrank.model_selection.held_out import Shortcut
-from condrank.model_selection.holdout import ALPHAS, HoldingOut, SearchPlan, hold_out, is_holdout, search_precision
+from condrank.model_selection.holdout import (
+    ALPHAS,
+    HoldingOut,
+    SearchPlan,
+    hold_out,
+    is_holdout,
+    is_rough,
+    search_precision,
+)
 from condrank.model_selection.left_out import has_closed_form
 from condrank.problem.problem import Problem
 from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
@@ -266,13 +274,13 @@ object_kernel, fit_intercept
         counts: list[list[np.ndarray]] = [[] for _ in candidates]
         best = np.inf
         with warnings.catch_warnings():
-            if precision:  # given up on purpose
+            if is_rough(self):  # given up on purpose
                 warnings.simplefilter("ignore", ConvergenceWarning)
             for make in held_out.folds:
                 step = context.subcontext(task_name="fold")
                 step.call_on_fit_task_begin(estimator=self)
                 for candidate, of_folds in zip(candidates, counts, strict=True):
-                    pairs = make(candidate.set_params(**precision), grid.prior_weights)
+                    pairs = make(candidate.set_params(**precision), grid.prior_weights, grid.alphas)
                     of_folds.append(pairs.counts(grid.alphas))
                     lowest = rank_losses(of_folds[-1]).min()
                     if isinstance(pairs, Shortcut) and lowest < best:

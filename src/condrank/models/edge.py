@@ -12,7 +12,7 @@ from condrank.base.blocks import row_blocks
 from condrank.base.checks import check_choice, check_number
 from condrank.kernels import Kernel
 from condrank.models.model import as_probabilities
-from condrank.models.placed import at_edges, similarity_at
+from condrank.models.placed import PlacedKernel, at_edges, similarity_at
 from condrank.models.sides import FitSettings, scale_from, sides_to, stored_shape
 from condrank.nodes import Nodes
 from condrank.nodes.values import KernelValues
@@ -80,6 +80,11 @@ class EdgeModel:
             raise ValueError(NEW_NODES)
         scores = self.kernel.predict(self.W)[np.ix_(*places)] + self.offset
         return scores + self.prior_weight * self.cols.similarity(queries, objects) if self.prior_weight else scores
+
+    def placed_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> PlacedKernel:
+        """Observed edges with the kernel values of both ends, which many models of a Kronecker kernel can then score."""
+        similarity = similarity_at(self.cols, queries, objects, edges) if self.prior_weight else None
+        return PlacedKernel(self.kernel, self.rows.transform(queries), self.cols.transform(objects), edges, similarity)
 
     def at_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> np.ndarray:
         """Scores of observed edges only, (n_pairs,). O(n_pairs m) for Kronecker kernels, all pairs for the others."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
-from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS
+from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS, TIMES_FLOPS_PER_MULTIPLICATION
 from condrank.nodes import Nodes
 from condrank.observations import Edges
 from condrank.products.sampled import SampledProducts
@@ -47,6 +47,33 @@ class PlacedEdges:
         scores = self.products.at_edges(self.Z @ W.astype(self.Z.dtype, copy=False), self.Z_objects)
         if self.similarity is not None:
             scores += self.Z.dtype.type(prior_weight) * self.similarity
+        return scores
+
+
+@dataclass(frozen=True)
+class PlacedKernel:
+    """Kernel values K (n_queries, n) and G (n_objects, m) of both ends of observed edges against the training nodes."""
+
+    kernel: Any
+    K: np.ndarray
+    G: np.ndarray
+    edges: Edges
+    similarity: np.ndarray | None
+
+    def scores(self, a: np.ndarray, prior_weight: float) -> np.ndarray:
+        """Scores (n_pairs,) of the edges by a model with the coefficients a, up to a constant.
+
+        K A G' with the sparse A of the coefficients, at the edges: dense products where A or the edges are dense.
+        """
+        A, edges = self.kernel.coefficients(a.astype(self.K.dtype, copy=False)), self.edges
+        dense = TIMES_FLOPS_PER_MULTIPLICATION["numpy"] * A.nnz >= A.shape[0] * A.shape[1]
+        left = self.K @ (A.toarray() if dense else A)
+        if edges.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * edges.shape[0] * edges.shape[1]:
+            scores = (left @ self.G.T)[edges.sources, edges.indices]
+        else:
+            scores = SampledProducts(edges.indptr, edges.indices, edges.shape).at_edges(np.asarray(left), self.G)
+        if self.similarity is not None:
+            scores += self.K.dtype.type(prior_weight) * self.similarity
         return scores
 
 

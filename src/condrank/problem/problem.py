@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
 from condrank.nodes.spectrum import KernelSample
 from condrank.observations import Edges, Factored, Observations
-from condrank.problem.expected import Expected, edge_strengths
+from condrank.problem.expected import Expected, Strengths, edge_strengths
 from condrank.problem.settings import Settings
 from condrank.problem.side import Side
 from condrank.problem.sizes import Sizes
@@ -91,6 +91,13 @@ class Problem:
             alpha /= float(np.mean(self.observed.weights))
         return alpha
 
+    def at(self, alpha: float) -> Problem:
+        """The same problem with another λ. It shares what does not depend on λ."""
+        other = replace(self, settings=replace(self.settings, alpha=alpha))
+        shared = ("conditioned", "samples", "spectra", "sizes")
+        other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
+        return other
+
     @cached_property
     def samples(self) -> tuple[KernelSample, KernelSample]:
         """The kernel of a few conditioning nodes and objects: the only kernel values computed before a fit."""
@@ -129,11 +136,17 @@ class Problem:
         return Expected.by_sizes(self.sizes.n_pairs, n * m, self.relative_alpha)
 
     @cached_property
+    def spectra(self) -> Strengths:
+        """Eigenvalues of the edge kernel over all pairs, from samples of the nodes."""
+        sigma, tau = (sample.spectrum() for sample in self.samples)
+        k = tuple(n_eigenvectors(n) for n in self.sizes.shape)
+        return edge_strengths(self.settings.relation, sigma, tau, (k[0], k[1]))
+
+    @cached_property
     def expected_by_sample(self) -> Expected:
         """Expected iterations, from the kernel eigenvalues of a sample of the nodes."""
         (n, m), n_pairs = self.sizes.shape, self.sizes.n_pairs
-        sigma, tau = (sample.spectrum() for sample in self.samples)
-        strengths = edge_strengths(self.settings.relation, sigma, tau, (n_eigenvectors(n), n_eigenvectors(m)))
+        strengths = self.spectra
         ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= n_pairs // 2))
         tol = max(self.settings.tol, 1e-10)
         return Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks)

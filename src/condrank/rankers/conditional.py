@@ -27,6 +27,7 @@ from condrank.rankers.base import fitted_of, read_pair
 from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.rankers.learned import Learned
 from condrank.rankers.saving import Saved
+from condrank.solvers.path import solve_path
 from condrank.solvers.system import Options
 
 
@@ -294,7 +295,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
     def path(self, alphas: Iterable[float]) -> Iterator[ConditionalRanker]:
         """Fitted rankers for other values of λ, one at a time, from the factorisation of this fit.
 
-        On a complete graph a further λ costs O(r²). On other graphs each iteration starts from the previous solution.
+        On a complete graph a further λ costs O(r²). On other graphs iterations over the edges serve all λ at once, and
+        iterations on W start from the solutions before.
         """
         fitted = fitted_of(self)
         if stops_early(fitted.solver):
@@ -306,14 +308,19 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
     def _path(self, fitted: FittedRanker, alphas: list[float]) -> Iterator[ConditionalRanker]:
         settings, system = fitted.settings, fitted.system
         assert system is not None
-        for alpha in alphas:
-            solution = system.solve(alpha, Options(settings.tol, settings.max_iter, fitted.model.W))
-            warn_unless_converged(solution, settings)
-            fitted = fitted.at(alpha, solution)
-            ranker = copy.copy(self)
-            ranker.alpha = alpha
-            ranker._keep(fitted)
-            yield ranker
+        options, waiting, at = Options(settings.tol, settings.max_iter, fitted.model.W), {}, 0
+        # Solutions come in the order of the solver, rankers in the order of alphas.
+        for place, solution in solve_path(system, alphas, options):
+            waiting[place] = solution
+            while at in waiting:
+                solution, alpha = waiting.pop(at), alphas[at]
+                warn_unless_converged(solution, settings)
+                fitted = fitted.at(alpha, solution)
+                ranker = copy.copy(self)
+                ranker.alpha = alpha
+                ranker._keep(fitted)
+                yield ranker
+                at += 1
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:

@@ -12,6 +12,7 @@ from condrank.solvers.costs import listed_bytes, observed_both_ways
 from condrank.solvers.dual_bytes import DualTask
 from condrank.solvers.dual_plan import cheapest_rank, expected_rank, rank_costs
 from condrank.solvers.iterations import edge_product_flops, expected
+from condrank.solvers.shifted import MOST_BLOCK
 from condrank.solvers.system import Peak
 
 
@@ -52,8 +53,13 @@ def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
     return 2 * (float(costs[guess.ranks.index(rank)]) + steps * step) + (s.flops if problem.settings.clip else 0.0)
 
 
-def dual_peak(problem: Problem, newton: bool = False, builds: int = 1, least_tol: float = 1e-10) -> Peak:
-    """Bytes at the peak, and the expected number of features of the preconditioner."""
+def dual_peak(
+    problem: Problem, newton: bool = False, builds: int = 1, least_tol: float = 1e-10, n_alphas: int = 1
+) -> Peak:
+    """Bytes at the peak, and the expected number of features of the preconditioner.
+
+    Several λ have a solution and a direction each, a converted copy, and the basis vectors of a block.
+    """
     settings, s = problem.settings, problem.sizes
     rank, steps = _rank(problem, builds, max(settings.tol, least_tol))
     listed, listing = listed_bytes(problem)
@@ -63,7 +69,8 @@ def dual_peak(problem: Problem, newton: bool = False, builds: int = 1, least_tol
     single = s.in_single_precision(settings.alpha) and not steps > ROUND_MOST_ITERATIONS
     task = DualTask(s.shape, s.n_pairs, s.itemsize, s.two_domains, share, settings, rank, single)
     clipping = max(side.peak for side in (s.rows, s.cols)) + task.kernels if settings.clip else 0
-    return Peak(max(task.kernels + listing, listed + task.peak(newton), clipping), rank)
+    many = (3 * n_alphas + MOST_BLOCK) * s.itemsize * s.n_pairs if n_alphas > 1 else 0
+    return Peak(max(task.kernels + listing, listed + task.peak(newton) + many, clipping), rank)
 
 
 def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:

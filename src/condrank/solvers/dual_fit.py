@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from condrank.base.measured import (
+    FOLLOWED_ALPHAS_SHARE,
+    JUDGED_PRODUCTS_PER_ALPHA,
+    SINGLE_TIME_PER_DOUBLE_TIME,
+    STEP_FLOPS,
+)
 from condrank.models.edge import EdgeModel
 from condrank.nodes.values import KernelValues
 from condrank.objective.losses import Loss
@@ -17,7 +25,10 @@ from condrank.products.edge_kernels import edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual import DualSystem, solve_dual
 from condrank.solvers.dual_cost import dual_flops, dual_peak, refuses_edges
+from condrank.solvers.dual_path import solve_dual_path
 from condrank.solvers.intercept import Seen
+from condrank.solvers.iterations import edge_product_flops, expected
+from condrank.solvers.shifted import PathWatch
 from condrank.solvers.system import DEFAULTS, Cost, Options, Solution, Solver
 
 
@@ -78,6 +89,14 @@ class DualFit:
             self.seen.keep(a, self.system.root.mean)
         return Solution(a, found.n_iter, found.converged)
 
+    def solve_path(
+        self, alphas: Any, options: Options = DEFAULTS, watch: PathWatch | None = None
+    ) -> Iterator[tuple[int, Solution]]:
+        """Places in ``alphas`` and edge coefficients, from large λ to small: see `solve_dual_path`."""
+        tol = max(options.tol, 20 * float(np.finfo(self.labels.dtype).eps))
+        options = replace(options, tol=tol)
+        return solve_dual_path(self.system, self.labels, np.asarray(alphas, np.float64), options, watch, self.rank)
+
     def _start(self, start: Any) -> np.ndarray | None:
         """c with a = Rc, from coefficients of these edges, or of other edges as a sparse (n, m) array."""
         if start is None:
@@ -111,6 +130,17 @@ class DualSolver(Solver):
     def cost(self, problem: Problem) -> Cost:
         """The cost of a product with the edge kernel for each expected iteration, and of the preconditioner."""
         return Cost(dual_flops(problem), lambda: dual_peak(problem))
+
+    def path_cost(self, problem: Problem, alphas: Sequence[float]) -> Cost:
+        """One sequence for all λ, as long as most of them need."""
+        if len(alphas) == 1:
+            return self.cost(problem)
+        problem.sizes  # so that it is shared
+        steps = np.sort([expected(problem.at(float(alpha))).dual[0] for alpha in alphas])
+        step = SINGLE_TIME_PER_DOUBLE_TIME * edge_product_flops(problem) + STEP_FLOPS
+        longest = float(steps[int(FOLLOWED_ALPHAS_SHARE * (len(steps) - 1))])
+        flops = 2 * step * (longest + JUDGED_PRODUCTS_PER_ALPHA * len(alphas))
+        return Cost(flops, lambda: dual_peak(problem, n_alphas=len(alphas)))
 
     def reason(self, problem: Problem) -> str:
         """A pairwise kernel needs it, or it is cheaper than an eigendecomposition."""

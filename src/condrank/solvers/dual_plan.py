@@ -62,6 +62,11 @@ class RankPlan:
         expected = float(self.iterations[self.ranks.index(self.rank)])
         return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and not expected > ROUND_MOST_ITERATIONS
 
+    def iterations_at(self, alpha: float, tol: float) -> np.ndarray:
+        """Expected iterations of each number of features for another λ."""
+        assert self.spectrum is not None
+        return expected_iterations(self.system, self.spectrum, alpha, tol, self.ranks)
+
     def build(self) -> EdgePreconditioner | None:
         """The preconditioner, or None if none is expected to pay."""
         if self.spectrum is None or not self.rank:

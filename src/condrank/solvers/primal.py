@@ -12,12 +12,18 @@ preconditioner. Products run in single precision, and the solution is refined to
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS, REFINED_TIME_PER_DOUBLE_TIME
+from condrank.base.measured import (
+    DENSE_FROM_SHARE_OF_PAIRS,
+    REFINED_TIME_PER_DOUBLE_TIME,
+    STARTED_ITERATIONS_SHARE,
+)
 from condrank.models.model import Model
 from condrank.nodes import Coordinates, ExactKernel
 from condrank.objective.edge_loss import EdgeLoss
@@ -203,6 +209,16 @@ class PrimalSolver(Solver):
         dense = has_dense_products(problem)
         step = REFINED_TIME_PER_DOUBLE_TIME * iteration_flops(problem, dense)
         return Cost(problem.sizes.flops + expected(problem).primal * step, lambda: self._peak(problem, dense))
+
+    def path_cost(self, problem: Problem, alphas: Sequence[float]) -> Cost:
+        """One set of coordinates, and for each λ iterations that start close to the solution."""
+        own = self.cost(problem)
+        if problem.is_distributed or len(alphas) == 1:
+            return own
+        step = REFINED_TIME_PER_DOUBLE_TIME * iteration_flops(problem, has_dense_products(problem))
+        problem.sizes  # so that it is shared
+        steps = sum(expected(problem.at(float(alpha))).primal for alpha in alphas)
+        return replace(own, flops=problem.sizes.flops + STARTED_ITERATIONS_SHARE * steps * step)
 
     def _peak(self, problem: Problem, dense: bool) -> Peak:
         s, settings = problem.sizes, problem.settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -128,6 +128,10 @@ class Solver(ABC):
     @abstractmethod
     def cost(self, problem: Problem) -> Cost:
         """Its cost, estimated from the sizes and a sample of the kernel."""
+
+    def path_cost(self, problem: Problem, alphas: Sequence[float]) -> Cost:
+        """Its cost for several λ. By default it is `cost`: a further λ is cheap, or costs all solvers the same."""
+        return self.cost(problem)
 
     def reason(self, problem: Problem) -> str:
         """Why it is a good choice, for the plan."""
