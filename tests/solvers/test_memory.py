@@ -13,7 +13,6 @@ from condrank.fitting.reading import read_settings
 from condrank.nodes.spectrum import KernelSample
 from condrank.problem.problem import Problem
 from condrank.problem.side import product_features
-from condrank.solvers.costs import observed_both_ways
 
 # Peaks below this are made of caches and blocks of fixed size, which do not matter.
 MATTERS = 4 * 2**20
@@ -251,5 +250,5 @@ def test_a_sample_gives_the_rank_and_the_largest_eigenvalue():
     assert product_features(poly, complete(5, d=3).nodes) == 10
     both = RelationGraph.from_edges(features(4), [0, 1, 2, 3], [1, 0, 3, 2], np.ones(4))
     one = RelationGraph.from_edges(features(4), [0, 1, 2], [1, 2, 3], np.ones(3))
-    shares = [observed_both_ways(Problem(graph, read_settings(kernel, graph))) for graph in (both, one)]
+    shares = [Problem(graph, read_settings(kernel, graph)).both_ways for graph in (both, one)]
     assert shares == [1.0, 0.0]

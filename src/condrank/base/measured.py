@@ -42,6 +42,8 @@ DISTANCE_UPCAST_ENTRIES = 10 * 2**17
 
 # A sample must be cheap compared with the fit: it is taken from this many nodes and flops on (suite grid).
 SAMPLE_LEAST_NODES = 200
+# The smaller of two domains is sampled from this many nodes on: up to 64 of them are all taken.
+SAMPLE_LEAST_OBJECTS = 20
 SAMPLE_LEAST_FLOPS = 5e8
 # From this many nodes on the sample also estimates how many eigenvalues are rounding noise (suite memory).
 SAMPLE_FOR_MEMORY_LEAST_NODES = 1000
@@ -77,10 +79,9 @@ ITERATION_FLOPS_PER_WEIGHT = 900.0
 ITERATION_FLOPS = 5e7
 # Time of an iteration in single precision, refined to double, as a share of double (suite grid).
 REFINED_TIME_PER_DOUBLE_TIME = 0.7
-# Many λ (suite lambdas): iterations on W from the solutions for other λ, as a share of those from zero. A search over
-# the edges: the share of the λ that it follows to the end, and the cost of judging them, in products for each λ.
-STARTED_ITERATIONS_SHARE = 0.3
-FOLLOWED_ALPHAS_SHARE = 0.75
+# Many λ (suite lambdas): iterations on W from the solutions for other λ are one and this factor times the logarithm of
+# those from zero. The cost of judging them over the edges, in products for each λ.
+STARTED_ITERATIONS_PER_LOG = 0.8
 JUDGED_PRODUCTS_PER_ALPHA = 1.5
 # Newton's method: its inner iterations per iteration of one least-squares solve, and its steps (suite logistic).
 NEWTON_ITERATIONS_PER_ITERATION = 1.5

@@ -17,11 +17,12 @@ from condrank.model_selection.splits import SettingShuffleSplit, SettingSplit
 from condrank.problem.settings import Settings
 
 HOLDOUT = "holdout"
-# The λ to try with cv="holdout" if each needs a fit, and the precision of these fits: enough to see which λ ranks best.
+# The λ to try with cv="holdout" if each needs a fit, and the most iterations of these fits.
 ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
-ROUGH_TOL, ROUGH_MAX_ITER = 1e-2, 100
-# The residual of fits to other folds. Most λ stop before, when their loss has settled.
-SEARCH_TOL = 1e-3
+ROUGH_MAX_ITER = 100
+# The residual of fits to folds: enough to see which λ ranks best. Over the edges most λ stop before, when their loss has
+# settled. Newton's method needs less: its last step is precise.
+SEARCH_TOL, NEWTON_SEARCH_TOL = 1e-4, 1e-2
 # Up to this many edges: number of holdouts, and share of nodes (or edges) held out. With many edges, half of the nodes
 # are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
 HOLDOUTS = ((5_000, 5, 0.3), (20_000, 3, 0.3), (float("inf"), 1, 0.5))
@@ -83,7 +84,7 @@ def search_precision(ranker: Any) -> dict[str, Any]:
     if tol is not None:
         tol = check_number("search_tol", tol, at_least=0.0)
     else:
-        tol = max(ranker.tol, ROUGH_TOL if rough else SEARCH_TOL)
+        tol = max(ranker.tol, NEWTON_SEARCH_TOL if ranker.loss == "logistic" else SEARCH_TOL)
     if max_iter is not None:
         max_iter = check_count("search_max_iter", max_iter)
     else:

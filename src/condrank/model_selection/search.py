@@ -217,8 +217,8 @@ object_kernel, fit_intercept
         gamma, tau = self._keep_losses(counts, grid)
         alpha = self._choose(grid)
         problem = Problem(graph, read_settings(self._candidate(alpha, gamma, tau), graph))
-        if not is_closed and (gamma != grid.gammas[0] or self.n_components == "auto"):
-            plan = make_plan(problem)  # the kernel, or its coordinates, are not those that were planned
+        if not is_closed:
+            plan = make_plan(problem)  # λ, and perhaps the kernel, are not those that were planned
             check_memory(plan, problem)
         step = context.subcontext(task_name="fit", max_subtasks=self.max_iter + 1)
         step.call_on_fit_task_begin(estimator=self)
@@ -246,7 +246,7 @@ object_kernel, fit_intercept
     def _read(self, graph: RelationGraph) -> tuple[Grid, Problem, Plan, bool]:
         """What to try, the fit to the whole graph with a λ in the middle, its plan, and whether it is a closed form.
 
-        The plan holds for the other λ too: they change the expected number of iterations of all solvers alike.
+        The plan shows before the search what the last fit will need. It is made again for the λ that is chosen.
         """
         grid = read_grid(self)
         candidate = self._candidate(grid.middle, grid.gammas[0], grid.prior_weights[0])

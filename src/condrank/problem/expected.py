@@ -37,12 +37,17 @@ def edge_strengths(relation: Relation, sigma: np.ndarray, tau: np.ndarray, k: tu
     left, left_counts = _pooled(sigma)
     right, right_counts = _pooled(tau)
     values = np.multiply.outer(left, right).ravel()
-    counts = np.multiply.outer(left_counts, right_counts).ravel() / (2 if relation.sign else 1)
+    counts = np.multiply.outer(left_counts, right_counts)
     order = np.argsort(-values)
-    square = float(np.sum(sigma**2) * np.sum(tau**2))
+    square, trace = float(np.sum(sigma**2) * np.sum(tau**2)), float(np.sum(sigma) * np.sum(tau))
     if relation.sign:
+        # Half of the products; those of an eigenvalue with itself occur once (symmetric) or never (reciprocal). This
+        # matters: the square of the largest, which a constant makes huge, may be most of all sums.
+        np.einsum("ii->i", counts)[:] += relation.sign * left_counts
+        counts /= 2
         square = (square + relation.sign * float(np.sum(sigma**4))) / 2
-    trace = float(np.sum(sigma) * np.sum(tau)) / (2 if relation.sign else 1)
+        trace = (trace + relation.sign * float(np.sum(sigma**2))) / 2
+    counts = counts.ravel()
     missed = max(sigma[0] * tau[k[1]] if k[1] < len(tau) else 0.0, tau[0] * sigma[k[0]] if k[0] < len(sigma) else 0.0)
     return Strengths(values[order], counts[order], trace, square, float(missed))
 
@@ -59,8 +64,8 @@ def _pooled(sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def dual_steps(
     strengths: Strengths,
-    n_pairs: int,
-    size: int,
+    n_pairs: float,
+    size: float,
     alpha: float,
     tol: float,
     ranks: tuple[int, ...] = (0,),
@@ -88,7 +93,7 @@ def dual_steps(
     return np.array([np.min(steps + (taken - t).clip(0)) for t in ranks])
 
 
-def moment_steps(diagonal: float, square: float, n_pairs: int, size: int, alpha: float, tol: float) -> float:
+def moment_steps(diagonal: float, square: float, n_pairs: float, size: float, alpha: float, tol: float) -> float:
     """`dual_steps` without a preconditioner, from only the mean and the mean square of the eigenvalues."""
     root, spread = np.sqrt(max(diagonal, 1e-30)), np.sqrt(n_pairs * square) / size
     upper, lower = (root + spread / root) ** 2, max(0.0, root - spread / root) ** 2
@@ -134,8 +139,20 @@ class Expected:
 
     @classmethod
     def by_look(
-        cls, strengths: Strengths, n_pairs: int, size: int, alpha: float, tol: float, ranks: tuple[int, ...]
+        cls,
+        strengths: Strengths,
+        n_pairs: int,
+        size: int,
+        alpha: float,
+        tol: float,
+        ranks: tuple[int, ...],
+        distinct: float = 1.0,
     ) -> Expected:
-        """From the eigenvalues of the node kernels."""
+        """From the eigenvalues of the node kernels.
+
+        ``distinct`` is the share of the pairs that is left if both directions of a pair count as one. Labels of a
+        symmetric or reciprocal relation in both directions have half as many degrees of freedom: the iteration over the
+        edges is that of the pairs without direction, each with twice the kernel.
+        """
         primal = primal_steps(strengths, n_pairs, size, alpha, tol)
-        return cls(primal, ranks, dual_steps(strengths, n_pairs, size, alpha, tol, ranks))
+        return cls(primal, ranks, dual_steps(strengths, distinct * n_pairs, distinct * size, alpha, tol, ranks))

@@ -15,6 +15,7 @@ from condrank.base.measured import (
     PRECONDITIONER_RANKS,
     SAMPLE_FOR_MEMORY_LEAST_NODES,
     SAMPLE_LEAST_NODES,
+    SAMPLE_LEAST_OBJECTS,
 )
 from condrank.graph import RelationGraph
 from condrank.graph.relation_graph import Conditioned
@@ -25,6 +26,9 @@ from condrank.problem.expected import Expected, Strengths, edge_strengths
 from condrank.problem.settings import Settings
 from condrank.problem.side import Side
 from condrank.problem.sizes import Sizes
+
+# Number of observed pairs whose other direction is looked up.
+SAMPLED_PAIRS = 300
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Problem:
     def at(self, alpha: float) -> Problem:
         """The same problem with another λ. It shares what does not depend on λ."""
         other = replace(self, settings=replace(self.settings, alpha=alpha))
-        shared = ("conditioned", "samples", "spectra", "sizes")
+        shared = ("conditioned", "samples", "spectra", "sizes", "both_ways")
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other
 
@@ -127,13 +131,32 @@ class Problem:
     @property
     def can_be_sampled(self) -> bool:
         """There are enough nodes for a sample of their kernel to represent the rest."""
-        return min(self.sizes.shape) >= SAMPLE_LEAST_NODES and not self.graph.nodes.is_raw
+        shape = self.sizes.shape
+        enough = max(shape) >= SAMPLE_LEAST_NODES and min(shape) >= SAMPLE_LEAST_OBJECTS
+        return enough and not self.graph.nodes.is_raw
 
     @cached_property
     def expected_by_sizes(self) -> Expected:
         """Expected iterations, from sizes alone."""
         n, m = self.sizes.shape
         return Expected.by_sizes(self.sizes.n_pairs, n * m, self.relative_alpha)
+
+    @cached_property
+    def both_ways(self) -> float:
+        """Share of the observed pairs whose other direction is observed too, from a sample of a few hundred."""
+        edges = self.observed
+        if not isinstance(edges, Edges):
+            return 1.0
+        if self.sizes.two_domains or not edges.n_pairs:
+            return 0.0
+        found = 0
+        sample = np.unique(np.linspace(0, edges.n_pairs - 1, SAMPLED_PAIRS).astype(int))
+        starts = np.searchsorted(edges.indptr, sample, side="right") - 1
+        for start, end in zip(starts.tolist(), edges.indices[sample].tolist(), strict=True):
+            row = edges.indices[edges.indptr[end] : edges.indptr[end + 1]]
+            place = int(np.searchsorted(row, start))
+            found += place < len(row) and row[place] == start
+        return found / len(sample)
 
     @cached_property
     def spectra(self) -> Strengths:
@@ -149,7 +172,8 @@ class Problem:
         strengths = self.spectra
         ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= n_pairs // 2))
         tol = max(self.settings.tol, 1e-10)
-        return Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks)
+        distinct = 1 - self.both_ways / 2 if self.settings.relation.sign else 1.0
+        return Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks, distinct)
 
 
 def n_eigenvectors(n: int) -> int:

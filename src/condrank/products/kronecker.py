@@ -208,6 +208,11 @@ class KroneckerEdges:
         """Cost of one product, in multiplications of a dense matrix product."""
         return self.sandwich.cost
 
+    @property
+    def distinct_share(self) -> float:
+        """Share of the edges that is left if both directions of a pair count as one, as the relation sees them."""
+        return 1.0 if self._fold is None else len(self._fold.pairs.indices) / max(1, self.edges.n_pairs)
+
     def product(self, a: np.ndarray) -> np.ndarray:
         """The edge kernel times a, at the observed edges. O(n_pairs (n + m))."""
         if self._fold is None:

@@ -25,8 +25,6 @@ from condrank.products.cost import loops_for
 CG_ARRAYS = 5
 # Arrays that BiCGSTAB needs: x, r, r̃, p, v, s and t, and the iterate that is copied after each step.
 BICGSTAB_ARRAYS = 8
-# Number of observed pairs that are sampled.
-SAMPLED_PAIRS = 300
 
 
 def reduction_flops(problem: Problem) -> float:
@@ -124,20 +122,3 @@ def iterated_bytes(problem: Problem, *, vectors: int, dense: bool, single: bool,
     else:
         held += size * (vectors * weights + max(product, 2 * weights))
     return int(max(listing + size * s.training, held))
-
-
-def observed_both_ways(problem: Problem) -> float:
-    """Share of the observed pairs whose other direction is observed too, from a sample of a few hundred."""
-    edges = problem.observed
-    if not isinstance(edges, Edges):
-        return 1.0
-    if problem.sizes.two_domains or not edges.n_pairs:
-        return 0.0
-    found = 0
-    sample = np.unique(np.linspace(0, edges.n_pairs - 1, SAMPLED_PAIRS).astype(int))
-    starts = np.searchsorted(edges.indptr, sample, side="right") - 1
-    for start, end in zip(starts.tolist(), edges.indices[sample].tolist(), strict=True):
-        row = edges.indices[edges.indptr[end] : edges.indptr[end + 1]]
-        place = int(np.searchsorted(row, start))
-        found += place < len(row) and row[place] == start
-    return found / len(sample)

@@ -8,7 +8,7 @@ from condrank.base.measured import (
     STEP_FLOPS,
 )
 from condrank.problem.problem import Problem, n_eigenvectors
-from condrank.solvers.costs import listed_bytes, observed_both_ways
+from condrank.solvers.costs import listed_bytes
 from condrank.solvers.dual_bytes import DualTask
 from condrank.solvers.dual_plan import cheapest_rank, expected_rank, rank_costs
 from condrank.solvers.iterations import edge_product_flops, expected
@@ -65,7 +65,7 @@ def dual_peak(
     listed, listing = listed_bytes(problem)
     kernel = settings.pairwise_kernel
     folded = settings.relation.sign != 0 if kernel is None else kernel == "mlpk"
-    share = observed_both_ways(problem) if folded else 0.0
+    share = problem.both_ways if folded else 0.0
     single = s.in_single_precision(settings.alpha) and not steps > ROUND_MOST_ITERATIONS
     task = DualTask(s.shape, s.n_pairs, s.itemsize, s.two_domains, share, settings, rank, single)
     clipping = max(side.peak for side in (s.rows, s.cols)) + task.kernels if settings.clip else 0

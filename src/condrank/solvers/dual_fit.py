@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from condrank.base.measured import (
-    FOLLOWED_ALPHAS_SHARE,
     JUDGED_PRODUCTS_PER_ALPHA,
     SINGLE_TIME_PER_DOUBLE_TIME,
     STEP_FLOPS,
@@ -132,13 +131,12 @@ class DualSolver(Solver):
         return Cost(dual_flops(problem), lambda: dual_peak(problem))
 
     def path_cost(self, problem: Problem, alphas: Sequence[float]) -> Cost:
-        """One sequence for all λ, as long as most of them need."""
+        """One sequence for all λ, as long as the smallest needs."""
         if len(alphas) == 1:
             return self.cost(problem)
         problem.sizes  # so that it is shared
-        steps = np.sort([expected(problem.at(float(alpha))).dual[0] for alpha in alphas])
+        longest = max(float(expected(problem.at(float(alpha))).dual[0]) for alpha in alphas)
         step = SINGLE_TIME_PER_DOUBLE_TIME * edge_product_flops(problem) + STEP_FLOPS
-        longest = float(steps[int(FOLLOWED_ALPHAS_SHARE * (len(steps) - 1))])
         flops = 2 * step * (longest + JUDGED_PRODUCTS_PER_ALPHA * len(alphas))
         return Cost(flops, lambda: dual_peak(problem, n_alphas=len(alphas)))
 

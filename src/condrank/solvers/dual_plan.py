@@ -91,9 +91,10 @@ def plan_preconditioner(
     n, m = edges.shape
     look = look_cost((n, m), kernel.G is not kernel.K)
     weights = system.weights.astype(np.float64)
-    diagonal = float(weights @ kernel.diagonal()) / len(weights)
+    share = kernel.distinct_share
+    diagonal = float(weights @ kernel.diagonal()) / len(weights) / share
     square = float(weights.mean()) ** 2 * square_sum(kernel, 0.0)
-    iterations = np.array([moment_steps(diagonal, square, edges.n_pairs, n * m, alpha, tol)])
+    iterations = np.array([moment_steps(diagonal, square, share * edges.n_pairs, share * n * m, alpha, tol)])
     # The best preconditioner leaves ½ log(2/tol) iterations: if it could save at most half, none is considered.
     few = np.log(2 / tol)
     if iterations[0] > few and iterations[0] * step >= look:
@@ -173,9 +174,11 @@ def expected_iterations(
         missed = weight * float(max(spectrum.sigma[0] * spectrum.tau[-1], spectrum.sigma[-1] * spectrum.tau[0]))
     values = weight * spectrum.strengths
     square = weight**2 * square_sum(kernel, float(np.sum(spectrum.sigma.astype(np.float64) ** 4)))
-    diagonal = float(weights @ kernel.diagonal()) / edges.n_pairs
+    share = kernel.distinct_share
+    diagonal = float(weights @ kernel.diagonal()) / edges.n_pairs / share
     strengths = Strengths(values, np.ones(len(values)), np.nan, square, missed)
-    return dual_steps(strengths, edges.n_pairs, int(np.prod(edges.shape)), alpha, tol, ranks, diagonal)
+    n_pairs, size = share * edges.n_pairs, share * float(np.prod(edges.shape))
+    return dual_steps(strengths, n_pairs, size, alpha, tol, ranks, diagonal)
 
 
 def square_sum(kernel: KroneckerEdges, fourth: float) -> float:

@@ -22,7 +22,7 @@ import numpy as np
 from condrank.base.measured import (
     DENSE_FROM_SHARE_OF_PAIRS,
     REFINED_TIME_PER_DOUBLE_TIME,
-    STARTED_ITERATIONS_SHARE,
+    STARTED_ITERATIONS_PER_LOG,
 )
 from condrank.models.model import Model
 from condrank.nodes import Coordinates, ExactKernel
@@ -217,8 +217,9 @@ class PrimalSolver(Solver):
             return own
         step = REFINED_TIME_PER_DOUBLE_TIME * iteration_flops(problem, has_dense_products(problem))
         problem.sizes  # so that it is shared
-        steps = sum(expected(problem.at(float(alpha))).primal for alpha in alphas)
-        return replace(own, flops=problem.sizes.flops + STARTED_ITERATIONS_SHARE * steps * step)
+        steps = [expected(problem.at(float(alpha))).primal for alpha in alphas]
+        few = len(steps) + STARTED_ITERATIONS_PER_LOG * float(np.log(steps).sum())
+        return replace(own, flops=problem.sizes.flops + few * step)
 
     def _peak(self, problem: Problem, dense: bool) -> Peak:
         s, settings = problem.sizes, problem.settings
