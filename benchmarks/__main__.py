@@ -30,6 +30,7 @@ STORIES = (
     "products",
     "logistic",
     "selection",
+    "lambdas",
     "shortcuts",
     "top",
     "command_line",

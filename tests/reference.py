@@ -192,3 +192,16 @@ def error(found, expected):
 def scaled(share, K, K_objects=None):
     """λ as a share of the largest eigenvalue of the edge kernel."""
     return share * np.linalg.eigvalsh(K)[-1] * np.linalg.eigvalsh(K if K_objects is None else K_objects)[-1]
+
+
+def naive_krylov_minimum(A, b, alpha, n_iter, delta):
+    """The x in span(b, Ab, …, Aᵏ⁻¹b) whose error as a solution of (A + α)x = b is smallest in the norm of (A + δ)(A + α)."""
+    basis = [b]
+    for _ in range(n_iter - 1):
+        basis.append(A @ (basis[-1] / np.linalg.norm(basis[-1])))
+        Q = np.linalg.qr(np.array(basis).T)[0]
+        basis[-1] = Q[:, -1]
+    Q = np.linalg.qr(np.array(basis).T)[0]
+    norm = (A + delta * np.eye(len(b))) @ (A + alpha * np.eye(len(b)))
+    y = np.linalg.solve(Q.T @ norm @ Q, Q.T @ (A + delta * np.eye(len(b))) @ b)
+    return Q @ y

@@ -63,6 +63,7 @@ def solve_dual_path(
     options: Options,
     watch: PathWatch | None = None,
     rank: int | None = None,
+    split: PathSplit | None = None,
 ) -> Iterator[tuple[int, Solution]]:
     """Places in ``alphas`` and edge coefficients a for each λ, from large λ to small.
 
@@ -80,6 +81,8 @@ def solve_dual_path(
         Says which λ have iterated enough; it gets edge coefficients.
     rank : int, optional
         Planned number of features of the preconditioner.
+    split : PathSplit, optional
+        Where to leave the shared sequence; by default where it is cheapest (`split_path`).
 
     Notes
     -----
@@ -92,7 +95,8 @@ def solve_dual_path(
     descending = alphas[order]
     rhs, tol = system.rhs(values), options.tol
     # A watch ends small λ long before they converge, so they stay in the shared sequence.
-    split = PathSplit(len(alphas), None) if watch is not None else split_path(system, descending, tol, rank)
+    if split is None:
+        split = PathSplit(len(alphas), None) if watch is not None else split_path(system, descending, tol, rank)
     starts, exact = Starts(rhs, tol), dict[str, Any](values=values, tol=tol, max_iter=options.max_iter)
     if split.shared:
         together = descending[: split.shared]
@@ -110,8 +114,7 @@ def solve_dual_path(
         del found
     if split.shared == len(alphas):
         return
-    assert split.plan is not None
-    preconditioner = split.plan.build()
+    preconditioner = None if split.plan is None else split.plan.build()
     for j in range(split.shared, len(alphas)):
         alpha = float(descending[j])
         a, more = solve_dual(system, alpha, start=starts.at(alpha), preconditioner=preconditioner, **exact)
