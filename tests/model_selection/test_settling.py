@@ -12,7 +12,7 @@ from condrank.model_selection.held_out import Fold
 from condrank.model_selection.settling import Settling
 
 COMPARABLE = np.full(50, 10.0)
-ALPHAS = np.logspace(-4, 3, 15)
+ALPHAS = np.logspace(-2.5, 2.5, 11)
 
 
 def settling(n_alphas=3):
@@ -46,7 +46,7 @@ def test_a_difference_within_the_noise_gives_nothing_up():
     assert not watch.is_over
 
 
-def made(relation, seed=0, n=60, share=0.3):
+def made(relation, seed=0, n=50, share=0.3):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     B = rng.normal(size=(3, 3))
@@ -57,13 +57,14 @@ def made(relation, seed=0, n=60, share=0.3):
     return RelationGraph(X, np.where(drawn + drawn.T < share, X @ B @ X.T + noise, np.nan))
 
 
+@pytest.mark.filterwarnings("ignore:no convergence")
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
 @pytest.mark.parametrize("loss", ["regression", "ranking"])
 @pytest.mark.parametrize("solver", ["primal", "dual"])
 def test_a_search_that_settles_chooses_as_well_as_a_precise_one(relation, loss, solver):
     graph, params = made(relation), {"relation": relation, "loss": loss, "kernel": "rbf", "gamma": 0.3, "solver": solver}
     quick = ConditionalRankerCV(ALPHAS, SettingSplit(2, 3, random_state=0), **params).fit(graph)
-    careful = ConditionalRankerCV(ALPHAS, SettingSplit(2, 3, random_state=0), search_tol=1e-9, **params).fit(graph)
+    careful = ConditionalRankerCV(ALPHAS, SettingSplit(2, 3, random_state=0), search_tol=1e-7, **params).fit(graph)
     best = careful.cv_losses_.min()
     assert careful.cv_losses_[careful.alphas_ == quick.alpha_] <= 1.01 * best
     # Where it was not given up, it is the loss of the precise search.
@@ -71,6 +72,7 @@ def test_a_search_that_settles_chooses_as_well_as_a_precise_one(relation, loss, 
     assert_allclose(quick.cv_losses_[near], careful.cv_losses_[near], rtol=0.02)
 
 
+@pytest.mark.filterwarnings("ignore:no convergence")
 def test_what_is_given_up_has_the_counts_of_the_next_larger_alpha():
     graph = made("ordinary")
     train, test = next(iter(SettingSplit(2, 3, random_state=0).split(graph)))
@@ -79,7 +81,9 @@ def test_what_is_given_up_has_the_counts_of_the_next_larger_alpha():
         counts = Fold(ranker, train, test, [0.0], ALPHAS, settle=True).counts_by_query(ALPHAS)[0]
         full = Fold(ranker.set_params(tol=1e-9), train, test, [0.0], ALPHAS).counts_by_query(ALPHAS)[0]
         assert_array_equal(counts[..., 1], full[..., 1])
-        given_up = [j for j in range(len(ALPHAS) - 1) if np.array_equal(counts[j], counts[j + 1])]
-        assert given_up
-        assert given_up == [*range(len(given_up))]
-        assert full[: len(given_up), :, 0].sum(axis=1).min() > full[..., 0].sum(axis=1).min()
+        n_up = next(j for j in range(len(ALPHAS)) if not np.array_equal(counts[j], counts[j + 1]))
+        assert n_up > 0
+        wrong, exact = counts[..., 0].sum(axis=1), full[..., 0].sum(axis=1)
+        assert exact[:n_up].min() > exact.min()
+        assert_allclose(wrong[n_up:], exact[n_up:], rtol=0.03)
+        assert wrong[:n_up].min() > wrong.min()

@@ -217,16 +217,16 @@ class Fold(HeldOutPairs):
         counts, order = np.zeros((1, len(alphas), self.truth.shape[0], 2)), np.argsort(alphas)[::-1]
         watch = self._settling(len(alphas))
         counts[..., 1] = watch.comparable
+        n_judged = 0
         for j, blocks in self.scores_of(alphas, watch):
-            place = int(np.flatnonzero(order == j)[0])
-            if watch.is_over and not watch.known[place]:
-                break
             for block, scores in blocks:
                 counts[0, j, block, 0] = self._kept_pairs(block, WATCHED * len(alphas)).wrong(scores[0])
-            watch.finish(place, counts[0, j, :, 0])
-        for before, j in pairwise(order):
-            if not watch.known[np.flatnonzero(order == j)[0]]:
-                counts[:, j] = counts[:, before]
+            watch.finish(n_judged, counts[0, j, :, 0])
+            n_judged += 1
+            if watch.is_over and not watch.known[n_judged : n_judged + 1].all():
+                break
+        for before, j in pairwise(order[n_judged - 1 :]):
+            counts[:, j] = counts[:, before]
         return counts
 
     def scores_of(self, alphas: np.ndarray, watch: Settling | None = None) -> Iterator[tuple[int, Blocks]]:

@@ -51,11 +51,11 @@ class Settling:
 
     @property
     def is_over(self) -> bool:
-        """Whether a known λ is clearly worse than a larger one that is known too."""
+        """Whether a λ is clearly worse than a larger one, where all larger ones are known."""
         best: np.ndarray | None = None
         for now, known in zip(self.last, self.known, strict=True):
             if now is None or not known:
-                continue
+                return False
             if best is None or now.sum() < best.sum():
                 best = now
             behind = float((now - best).sum())
