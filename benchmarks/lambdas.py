@@ -19,7 +19,7 @@ BAR = 6.0
 @suite("Choosing λ on incomplete graphs")
 def lambdas(quick: bool) -> list[Row]:
     """Thirteen λ from 10⁻³ to 10³ by five folds of new conditioning nodes, without the last fit (measured), and the fit
-    to the whole graph with the chosen λ to a residual of 10⁻⁸ (floor). Graphs with the shapes of texts (2,000 documents,
+    to the whole graph with the chosen λ to a residual of 10⁻⁸ (floor). The shapes are those of texts (2,000 documents,
     120,000 graded edges), drugs and targets (1,421 × 156, 42 % known) and battles (800 nodes, 92,000 edges). The data
     themselves are added if CONDRANK_DATA says where they are. The other row is a path of the same λ to 10⁻⁶ from one
     fitted ranker.
@@ -44,7 +44,8 @@ def lambdas(quick: bool) -> list[Row]:
         assert search is not None
         size = f"{' × '.join(f'{n:,}' for n in dict.fromkeys(graph.shape))}, {graph.n_edges:,} edges"
         note = f"λ = {search.alpha_:.3g}, rank loss {search.cv_losses_.min():.4f}, last fit {search.solver_}"
-        rows.append(Row(f"13 λ by 5 folds, {shape.name}", size, max(best, 1e-9), floor, None if quick else BAR, note=note))
+        bar, name = None if quick else BAR, f"13 λ by 5 folds, {shape.name}"
+        rows.append(Row(name, size, max(best, 1e-9), floor, bar, note=note))
         n_alphas = int((search.alpha_ <= ALPHAS).sum())
         rows.append(Row(f"path of {n_alphas} λ, {shape.name}", size, path, floor))
     return rows

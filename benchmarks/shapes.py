@@ -1,4 +1,4 @@
-"""Incomplete graphs with the shapes of texts, drugs and battles: read if the data are found, and generated of the same size."""
+"""Incomplete graphs with the shapes of texts, drugs and battles: generated, and read if the data are found."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ BATTLES = {"relation": "reciprocal", "loss": "regression", "kernel": "rbf", "con
 
 def shapes(quick: bool) -> list[Shape]:
     """Generated graphs of the three shapes, and the real ones if the environment variable says where they are."""
-    if quick:
-        sizes = (60, 300), (40, 15), (50, 400)
-    else:
-        sizes = (2000, 60_000), (1421, 156), (800, 46_000)
+    sizes = ((60, 300), (40, 15), (50, 400)) if quick else ((2000, 60_000), (1421, 156), (800, 46_000))
     found = [
         Shape("texts, generated", lambda: texts(*sizes[0]), TEXTS),
         Shape("drugs, generated", lambda: drugs(*sizes[1], share=0.42), DRUGS | {"gamma": 0.05}),

@@ -195,7 +195,7 @@ def scaled(share, K, K_objects=None):
 
 
 def naive_krylov_minimum(A, b, alpha, n_iter, delta):
-    """The x in span(b, Ab, …, Aᵏ⁻¹b) whose error as a solution of (A + α)x = b is smallest in the norm of (A + δ)(A + α)."""
+    """The x in span(b, Ab, …, Aᵏ⁻¹b) whose error for (A + α)x = b is smallest in the norm of (A + δ)(A + α)."""
     basis = [b]
     for _ in range(n_iter - 1):
         basis.append(A @ (basis[-1] / np.linalg.norm(basis[-1])))

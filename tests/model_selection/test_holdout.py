@@ -143,7 +143,9 @@ def test_the_plan_of_a_search_has_the_plan_of_its_last_fit():
         assert plan.n_alphas == n_alphas
         fitted = search.fit(graph)
         assert (plan.solver, plan.chosen_by, n_alphas) == (fitted.solver_, fitted.chosen_by_, len(fitted.alphas_))
-        assert str(plan).endswith(f"{n_alphas} values of λ are tried, {plan.chosen_by}")
+        how = f", {plan.searched_by}" if plan.searched_by else ""
+        assert bool(how) == (n_alphas == 6)
+        assert str(plan).endswith(f"{n_alphas} values of λ are tried{how}, {plan.chosen_by}")
         assert fitted.plan_ == own
 
 

@@ -7,9 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from reference import naive_scores
-from reference_incomplete import GAMMA, RNG, X, holes, losses, models
-from drawn_graphs import graphs
 
 from condrank import ConditionalRanker, RelationGraph
 from condrank.objective.losses import QUADRATIC, get_loss
@@ -19,6 +16,9 @@ from condrank.solvers.dual import DualSystem
 from condrank.solvers.dual_path import PathSplit, solve_dual_path
 from condrank.solvers.path import Starts
 from condrank.solvers.system import Options
+from drawn_graphs import graphs
+from reference import naive_scores
+from reference_incomplete import GAMMA, RNG, X, holes, losses, models
 
 ALPHAS = [1.0, 0.1, 30.0, 0.3]
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import naive_krylov_minimum
 
 from condrank.solvers.krylov import krylov
 from condrank.solvers.shifted import shifted_krylov
+from reference import naive_krylov_minimum
 
 ALPHAS = np.array([0.1, 10.0, 1.0, 3.0])
 
@@ -36,7 +36,8 @@ def going_on(number, places, X, residuals):
 def test_every_alpha_is_solved(n, share, exponent, watched, seed):
     A, b = semidefinite(n, max(1, round(share * n)), seed)
     b = np.ldexp(b, exponent)
-    found = shifted_krylov(lambda x: A @ x, b, ALPHAS, tol=1e-9 if not watched else 1e-5, watch=going_on if watched else None)
+    tol, watch = (1e-5, going_on) if watched else (1e-9, None)
+    found = shifted_krylov(lambda x: A @ x, b, ALPHAS, tol=tol, watch=watch)
     assert found.converged.all()
     for alpha, x in zip(ALPHAS, found.X, strict=True):
         exact = np.linalg.solve(A + alpha * np.eye(n), np.ldexp(b, -exponent))

@@ -20,8 +20,8 @@ HOLDOUT = "holdout"
 # The λ to try with cv="holdout" if each needs a fit, and the most iterations of these fits.
 ALPHAS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 ROUGH_MAX_ITER = 100
-# The residual of fits to folds: enough to see which λ ranks best. Over the edges most λ stop before, when their loss has
-# settled. Newton's method needs less: its last step is precise.
+# The residual of fits to folds: enough to see which λ ranks best. Over the edges most λ stop before, when their loss
+# has settled. Newton's method needs less: its last step is precise.
 SEARCH_TOL, NEWTON_SEARCH_TOL = 1e-4, 1e-2
 # Up to this many edges: number of holdouts, and share of nodes (or edges) held out. With many edges, half of the nodes
 # are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
@@ -46,13 +46,17 @@ class SearchPlan(Plan):
         Number of λ that are tried; 1 if there is nothing to choose by.
     chosen_by : str
         What is held out to choose λ, in words.
+    searched_by : str
+        How the λ of a fold are solved, in words; empty if a further λ costs next to nothing.
     """
 
     n_alphas: int = 1
     chosen_by: str = ""
+    searched_by: str = ""
 
     def __str__(self) -> str:
-        return f"{super().__str__()}; {self.n_alphas} values of λ are tried, {self.chosen_by}"
+        how = f", {self.searched_by}" if self.searched_by else ""
+        return f"{super().__str__()}; {self.n_alphas} values of λ are tried{how}, {self.chosen_by}"
 
 
 class HoldingOut(NamedTuple):
@@ -63,7 +67,8 @@ class HoldingOut(NamedTuple):
     n_folds : int or None
         How many folds there will be; None if that is not known.
     folds : iterator of callables, or None
-        Each makes the held-out pairs of one fold, for a ranker, prior weights and values of λ. None if nothing can be held out.
+        Each makes the held-out pairs of one fold, for a ranker, prior weights and values of λ. None if nothing can be
+        held out.
     described : str
         What is held out, in words.
     """

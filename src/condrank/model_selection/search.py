@@ -35,7 +35,10 @@ from condrank.model_selection.left_out import has_closed_form
 from condrank.problem.problem import Problem
 from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.rankers.conditional import ConditionalRanker
+from condrank.solvers import SOLVERS
 
+# How the λ of a fold are solved.
+SHARED, STARTED = "all from one Krylov sequence over the edges", "each from the solutions for larger ones"
 # Losses closer than this are equal: a tie goes to the larger λ, the simpler model.
 SAME_LOSS = 1e-12
 
@@ -86,8 +89,10 @@ object_kernel, fit_intercept
         As for `ConditionalRanker`.
     search_tol, search_max_iter : float, int, optional
         ``tol`` and ``max_iter`` of the fits that choose λ. Their ConvergenceWarnings are not shown if these are given.
-        By default ``tol`` and ``max_iter``; with ``cv="holdout"`` 0.01 and 100, which is enough to see which λ ranks
-        best. The last fit, to the whole graph, has ``tol`` and ``max_iter``.
+        By default iterations end when it is clear which λ ranks best: at 10⁻⁴ (0.01 for the logistic loss) or before,
+        when a loss has settled. λ smaller than one that is clearly worse than the best are given up, and have its loss.
+        ``max_iter`` is 100 at most with ``cv="holdout"``. A ``search_tol`` that is given is reached by every λ. The
+        last fit, to the whole graph, has ``tol`` and ``max_iter``.
 
     Attributes
     ----------
@@ -237,7 +242,12 @@ object_kernel, fit_intercept
         grid, problem, plan, is_closed = self._read(graph)
         held_out = hold_out(self.cv, self, graph, problem.settings, plan if is_closed else None)
         n_alphas = 1 if held_out.folds is None else len(grid.alphas)
-        return SearchPlan(**asdict(plan), n_alphas=n_alphas, chosen_by=held_out.described)
+        searched_by = ""
+        if not is_closed and n_alphas > 1 and problem.settings.loss.is_quadratic:
+            # A fold is a little smaller than the graph; the solver that suits it is the same.
+            over_edges = SOLVERS[make_plan(problem, grid.alphas.tolist()).solver].over_edges
+            searched_by = SHARED if over_edges else STARTED
+        return SearchPlan(**asdict(plan), n_alphas=n_alphas, chosen_by=held_out.described, searched_by=searched_by)
 
     def _saved_params(self) -> dict[str, Any]:
         # What was chosen: the plain ranker.

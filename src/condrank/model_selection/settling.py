@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-# The loss of a λ counts as known at this relative residual; or at the next one, if it changed by less than this share of
-# its standard error since the last look.
+# The loss of a λ counts as known at this relative residual; or at the next one, if it changed by less than this share
+# of its standard error since the last look.
 SURE_RESIDUAL = 5e-3
 SETTLED_RESIDUAL, SETTLED_ERRORS = 5e-2, 0.1
 # Smaller λ are not followed any further if a λ is worse than the best one by more than this many standard errors of the

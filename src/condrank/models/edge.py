@@ -82,7 +82,7 @@ class EdgeModel:
         return scores + self.prior_weight * self.cols.similarity(queries, objects) if self.prior_weight else scores
 
     def placed_edges(self, queries: Nodes, objects: Nodes, edges: Edges) -> PlacedKernel:
-        """Observed edges with the kernel values of both ends, which many models of a Kronecker kernel can then score."""
+        """Observed edges with kernel values of both ends, which many models of a Kronecker kernel can then score."""
         similarity = similarity_at(self.cols, queries, objects, edges) if self.prior_weight else None
         return PlacedKernel(self.kernel, self.rows.transform(queries), self.cols.transform(objects), edges, similarity)
 

@@ -97,7 +97,7 @@ class Problem:
 
     def at(self, alpha: float) -> Problem:
         """The same problem with another λ. It shares what does not depend on λ."""
-        other = replace(self, settings=replace(self.settings, alpha=alpha))
+        other, _ = replace(self, settings=replace(self.settings, alpha=alpha)), self.sizes
         shared = ("conditioned", "samples", "spectra", "sizes", "both_ways")
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other

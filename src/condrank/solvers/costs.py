@@ -7,7 +7,6 @@ counted in its own precision: r×r arithmetic of explicit features is in double,
 
 from __future__ import annotations
 
-import numpy as np
 from scipy import sparse
 
 from condrank.base.measured import (

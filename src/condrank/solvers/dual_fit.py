@@ -134,7 +134,6 @@ class DualSolver(Solver):
         """One sequence for all λ, as long as the smallest needs."""
         if len(alphas) == 1:
             return self.cost(problem)
-        problem.sizes  # so that it is shared
         longest = max(float(expected(problem.at(float(alpha))).dual[0]) for alpha in alphas)
         step = SINGLE_TIME_PER_DOUBLE_TIME * edge_product_flops(problem) + STEP_FLOPS
         flops = 2 * step * (longest + JUDGED_PRODUCTS_PER_ALPHA * len(alphas))

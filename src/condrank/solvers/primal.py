@@ -216,7 +216,6 @@ class PrimalSolver(Solver):
         if problem.is_distributed or len(alphas) == 1:
             return own
         step = REFINED_TIME_PER_DOUBLE_TIME * iteration_flops(problem, has_dense_products(problem))
-        problem.sizes  # so that it is shared
         steps = [expected(problem.at(float(alpha))).primal for alpha in alphas]
         few = len(steps) + STARTED_ITERATIONS_PER_LOG * float(np.log(steps).sum())
         return replace(own, flops=problem.sizes.flops + few * step)

@@ -6,8 +6,8 @@ that of conjugate gradients for this λ. A further λ costs no product with A.
 
 Where iterates are judged before they converge, another solution in the same space is better: the one whose error is
 smallest in the norm of (A + δI)(A + λI). With δ = 0 it minimises the objective ½‖b - Ax‖² + ½λ xᵀAx of a model with the
-coefficients x, as conjugate gradients on its weights do, while the scores of conjugate gradients on x (δ = ∞) first jump
-about. A small δ > 0 keeps x finite where A is singular. (T + δI)(T + λI) has two diagonals on either side, and a
+coefficients x, as conjugate gradients on its weights do, while the scores of conjugate gradients on x (δ = ∞) first
+jump about. A small δ > 0 keeps x finite where A is singular. (T + δI)(T + λI) has two diagonals on either side, and a
 recurrence with one more term.
 
 Directions and solutions are linear in the basis. They are updated for a block of basis vectors at a time, by matrix
