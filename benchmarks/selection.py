@@ -11,7 +11,7 @@ from benchmarks import data
 from benchmarks.harness import Job, Row, measure, peak_mib, suite
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
 from condrank.model_selection import SettingSplit
-from condrank.model_selection.held_out import Fold
+from condrank.model_selection.fold import Fold
 
 
 def eigh(A: np.ndarray) -> None:

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
 from condrank.model_selection import SettingSplit
-from condrank.model_selection.held_out import Fold
+from condrank.model_selection.fold import Fold
 from condrank.model_selection.settling import Settling
 
 COMPARABLE = np.full(50, 10.0)

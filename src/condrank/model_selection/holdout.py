@@ -11,8 +11,9 @@ from condrank.fitting.judging import rankable
 from condrank.fitting.plan import Plan
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import Graphs
+from condrank.model_selection.fold import Fold
 from condrank.model_selection.folds import read_folds
-from condrank.model_selection.held_out import Fold, HeldOutPairs, Shortcut, check_one_out, one_out
+from condrank.model_selection.held_out import HeldOutPairs, Shortcut, check_one_out, one_out
 from condrank.model_selection.splits import SettingShuffleSplit, SettingSplit
 from condrank.problem.settings import Settings
 

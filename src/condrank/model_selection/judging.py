@@ -22,7 +22,8 @@ from condrank.fitting.judging import NOTHING_TO_RANK, rankable
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
 from condrank.model_selection._splitter import Graphs
-from condrank.model_selection.held_out import Fold, in_dtype
+from condrank.model_selection.fold import Fold
+from condrank.model_selection.held_out import in_dtype
 from condrank.model_selection.relevance import changed
 from condrank.rankers.checks import as_graph
 from condrank.rankers.ranking import Ranking

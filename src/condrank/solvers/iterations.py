@@ -30,6 +30,8 @@ def expected(problem: Problem) -> Expected:
 def edge_product_flops(problem: Problem) -> float:
     """Flops of a product with the edge kernel of a relation."""
     s, (n, m) = problem.sizes, problem.sizes.shape
-    loops = loops_for("auto", s.n_pairs, min(n, m))
-    entries = s.n_pairs * (2 if problem.settings.relation.sign else 1)
-    return min(product_cost(sides, entries, s.n_pairs, loops) for sides in ((n, m), (m, n)))
+    signed = bool(problem.settings.relation.sign)
+    # Both directions of a pair are folded into one.
+    pairs = round(s.n_pairs * (1 - problem.both_ways / 2)) if signed else s.n_pairs
+    loops = loops_for("auto", pairs, min(n, m))
+    return min(product_cost(sides, pairs * (1 + signed), pairs, loops) for sides in ((n, m), (m, n)))
