@@ -21,6 +21,7 @@ NAMES = (
         "shortcuts",
         "folds",
         "search_memory",
+        "lambdas",
         "top",
         "cli",
         "tables",

@@ -77,14 +77,14 @@ def test_a_search_that_settles_chooses_as_well_as_a_precise_one(relation, loss, 
 
 @pytest.mark.filterwarnings("ignore:no convergence")
 def test_what_is_given_up_has_the_counts_of_the_next_larger_alpha():
-    graph = made("ordinary")
+    graph, alphas = made("ordinary", n=50, share=0.3), np.logspace(-2.5, 2.5, 11)
     train, test = next(iter(SettingSplit(2, 3, random_state=0).split(graph)))
     for solver in ("primal", "dual"):
         ranker = ConditionalRanker(kernel="rbf", gamma=0.3, tol=1e-4, solver=solver)
-        counts = Fold(ranker, train, test, [0.0], ALPHAS, settle=True).counts_by_query(ALPHAS)[0]
-        full = Fold(ranker.set_params(tol=1e-9), train, test, [0.0], ALPHAS).counts_by_query(ALPHAS)[0]
+        counts = Fold(ranker, train, test, [0.0], alphas, settle=True).counts_by_query(alphas)[0]
+        full = Fold(ranker.set_params(tol=1e-9), train, test, [0.0], alphas).counts_by_query(alphas)[0]
         assert_array_equal(counts[..., 1], full[..., 1])
-        n_up = next(j for j in range(len(ALPHAS)) if not np.array_equal(counts[j], counts[j + 1]))
+        n_up = next(j for j in range(len(alphas)) if not np.array_equal(counts[j], counts[j + 1]))
         assert n_up > 0
         wrong, exact = counts[..., 0].sum(axis=1), full[..., 0].sum(axis=1)
         assert exact[:n_up].min() > exact.min()
