@@ -21,6 +21,12 @@ SIGNS = {"ordinary": 0, "symmetric": 1, "reciprocal": -1}
 RBF = {"kernel": "rbf", "gamma": 0.2}
 
 
+@pytest.fixture(autouse=True)
+def settling(monkeypatch):
+    """Small graphs are searched as large ones are."""
+    monkeypatch.setattr("condrank.model_selection.holdout.SETTLING_LEAST_EDGES", 0)
+
+
 def graph_of(relation="ordinary", share=0.6, n=N):
     """Every pair is known with probability ``share``, in both directions or in none."""
     known = np.triu(np.random.default_rng(1).random((n, n)) < share)

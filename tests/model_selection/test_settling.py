@@ -57,7 +57,14 @@ def made(relation, seed=0, n=40, share=0.4):
     return RelationGraph(X, np.where(drawn + drawn.T < share, X @ B @ X.T + noise, np.nan))
 
 
+@pytest.fixture
+def always(monkeypatch):
+    """Searches settle on small graphs too."""
+    monkeypatch.setattr("condrank.model_selection.holdout.SETTLING_LEAST_EDGES", 0)
+
+
 @pytest.mark.filterwarnings("ignore:no convergence")
+@pytest.mark.usefixtures("always")
 @pytest.mark.parametrize("relation", ["ordinary", "symmetric", "reciprocal"])
 @pytest.mark.parametrize("loss", ["regression", "ranking"])
 @pytest.mark.parametrize("solver", ["primal", "dual"])

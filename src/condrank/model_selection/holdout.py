@@ -24,6 +24,8 @@ ROUGH_MAX_ITER = 100
 # The residual of fits to folds: enough to see which λ ranks best. Over the edges most λ stop before, when their loss
 # has settled. Newton's method needs less: its last step is precise.
 SEARCH_TOL, NEWTON_SEARCH_TOL = 1e-4, 1e-2
+# With fewer edges a search is as precise as the last fit, as it takes little time anyway, unless cv="holdout".
+SETTLING_LEAST_EDGES = 5_000
 # Up to this many edges: number of holdouts, and share of nodes (or edges) held out. With many edges, half of the nodes
 # are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
 HOLDOUTS = ((5_000, 5, 0.3), (20_000, 3, 0.3), (float("inf"), 1, 0.5))
@@ -84,13 +86,20 @@ def is_holdout(cv: Any) -> bool:
     return isinstance(cv, str) and cv == HOLDOUT
 
 
-def search_precision(ranker: Any) -> dict[str, Any]:
+def settles(ranker: Any, graph: RelationGraph) -> bool:
+    """Whether fits that choose λ end when it is clear which λ ranks best, and not at a given tolerance."""
+    return ranker.search_tol is None and (is_holdout(ranker.cv) or graph.n_edges >= SETTLING_LEAST_EDGES)
+
+
+def search_precision(ranker: Any, graph: RelationGraph) -> dict[str, Any]:
     """``tol`` and ``max_iter`` of the fits that choose λ."""
     tol, max_iter, rough = ranker.search_tol, ranker.search_max_iter, is_holdout(ranker.cv)
     if tol is not None:
         tol = check_number("search_tol", tol, at_least=0.0)
-    else:
+    elif settles(ranker, graph):
         tol = max(ranker.tol, NEWTON_SEARCH_TOL if ranker.loss == "logistic" else SEARCH_TOL)
+    else:
+        tol = ranker.tol
     if max_iter is not None:
         max_iter = check_count("search_max_iter", max_iter)
     else:
@@ -120,7 +129,7 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
         Plan of a closed form, which needs no folds; otherwise None.
     """
     seed = 0 if ranker.random_state is None else ranker.random_state
-    settle = ranker.search_tol is None
+    settle = settles(ranker, graph)
     if plan is not None and (cv is None or is_holdout(cv)):
         cv = "leave-node-out" if settings.relation.sign else "leave-query-out"
     elif cv is None:

@@ -89,8 +89,10 @@ object_kernel, fit_intercept
         As for `ConditionalRanker`.
     search_tol, search_max_iter : float, int, optional
         ``tol`` and ``max_iter`` of the fits that choose λ. Their ConvergenceWarnings are not shown if these are given.
-        By default iterations end when it is clear which λ ranks best: at 10⁻⁴ (0.01 for the logistic loss) or before,
-        when a loss has settled. λ smaller than one that is clearly worse than the best are given up, and have its loss.
+        By default a search over fewer than 5,000 edges is as precise as the last fit. With more edges, or with
+        ``cv="holdout"``, iterations end when it is clear which λ ranks best: at 10⁻⁴ (0.01 for the logistic loss) or
+        before, when a loss has settled. λ smaller than one that is clearly worse than the best are given up, and have
+        its loss.
         ``max_iter`` is 100 at most with ``cv="holdout"``. A ``search_tol`` that is given is reached by every λ. The
         last fit, to the whole graph, has ``tol`` and ``max_iter``.
 
@@ -217,7 +219,7 @@ object_kernel, fit_intercept
         n_steps: Any = None if held_out.n_folds is None else held_out.n_folds + 1
         context = self._init_callback_context(max_subtasks=n_steps)
         context.call_on_fit_task_begin(estimator=self, X=graph)
-        counts, reusable = self._try(held_out, grid, context)
+        counts, reusable = self._try(held_out, graph, grid, context)
         self.alphas_, self.chosen_by_ = grid.alphas, held_out.described
         gamma, tau = self._keep_losses(counts, grid)
         alpha = self._choose(grid)
@@ -271,7 +273,9 @@ object_kernel, fit_intercept
         own = {name: getattr(self, name) for name in ConditionalRanker().get_params(deep=False)}
         return ConditionalRanker(**own | {"alpha": alpha, "gamma": gamma, "prior_weight": prior_weight})
 
-    def _try(self, held_out: HoldingOut, grid: Grid, context: Any) -> tuple[np.ndarray | None, tuple[Any, dict]]:
+    def _try(
+        self, held_out: HoldingOut, graph: RelationGraph, grid: Grid, context: Any
+    ) -> tuple[np.ndarray | None, tuple[Any, dict]]:
         """Wrongly ordered and comparable pairs, (n_gammas, n_folds, n_taus, n_alphas, 2); None if nothing is held out.
 
         Also coordinates that the last fit can reuse, and its system for some τ; of the width with the lowest loss.
@@ -279,7 +283,7 @@ object_kernel, fit_intercept
         reusable: tuple[Any, dict[float, Any]] = (None, {})
         if held_out.folds is None:
             return None, reusable
-        precision = search_precision(self)
+        precision = search_precision(self, graph)
         candidates = [self._candidate(float(grid.alphas[0]), gamma, grid.prior_weights[0]) for gamma in grid.gammas]
         counts: list[list[np.ndarray]] = [[] for _ in candidates]
         best = np.inf
