@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.harness import Row, Suite
+from condrank.base.files import atomic_open
 from experiments.drawing import INK, LINES, name_ends, plain_ticks, tidy
 
 HELD, MISSED, PLAIN = "#2a7f8e", "#c8553d", "#a9b4bb"
@@ -19,7 +20,8 @@ def draw(suite: Suite, rows: list[Row], path: Path) -> None:
     manner = {"bars": _bars, "curves": _curves, "scatter": _scatter}[suite.plot]
     figure = manner(suite, rows)
     figure.suptitle(suite.title, x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
-    figure.savefig(path, dpi=130)
+    with atomic_open(path, "wb") as file:
+        figure.savefig(file, format="png", dpi=130)
 
 
 def _bars(suite: Suite, rows: list[Row]) -> Figure:

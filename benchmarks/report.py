@@ -11,6 +11,8 @@ from rich.table import Table
 
 from benchmarks.drawing import draw
 from benchmarks.harness import SUITES, Row, Suite
+from condrank.base.files import atomic_open
+from experiments.report import write_page
 from experiments.tables import in_seconds, machine, markdown_table
 
 COLUMNS = ("name", "size", "measured", "floor", "ratio", "bar", "holds", "note")
@@ -45,7 +47,7 @@ def write(outcome: Outcome, folder: Path) -> None:
     """Write <suite>.csv, <suite>.md and <suite>.png, and an index of all suites in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     name = outcome.suite.name
-    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+    with atomic_open(folder / f"{name}.csv", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(("name", "size", "unit", *COLUMNS[2:], "series", "x"))
         for row in outcome.rows:
@@ -54,8 +56,8 @@ def write(outcome: Outcome, folder: Path) -> None:
             x = "" if row.x is None else f"{row.x:g}"
             writer.writerow((row.name, row.size, row.unit, *numbers, bar, yes_or_no(row), row.note, row.series, x))
     draw(outcome.suite, outcome.rows, folder / f"{name}.png")
-    (folder / f"{name}.md").write_text(markdown(outcome), encoding="utf-8")
-    (folder / "index.md").write_text(index(folder), encoding="utf-8")
+    write_page(folder / f"{name}.md", markdown(outcome))
+    write_page(folder / "index.md", index(folder))
 
 
 def markdown(outcome: Outcome) -> str:

@@ -12,6 +12,8 @@ from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
+from condrank.base.files import atomic_open
+
 from .results import EXPERIMENTS, Outcome, Row
 from .tables import in_seconds, machine, markdown_table
 
@@ -52,7 +54,7 @@ def write(outcome: Outcome, folder: Path) -> None:
     """Write the tables and pictures of an experiment, and the index of all experiments that are in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     name = outcome.experiment.name
-    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+    with atomic_open(folder / f"{name}.csv", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(STORED)
         for row in outcome.rows:
@@ -61,19 +63,26 @@ def write(outcome: Outcome, folder: Path) -> None:
     for picture in outcome.pictures:
         save_png(picture.figure, folder / f"{name}-{picture.name}.png")
         if picture.points:
-            with (folder / f"{name}-{picture.name}.csv").open("w", newline="", encoding="utf-8") as file:
+            with atomic_open(folder / f"{name}-{picture.name}.csv", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(("panel", "series", "x", "y"))
                 writer.writerows((panel, series, f"{x:.6g}", f"{y:.6g}") for panel, series, x, y in picture.points)
-    (folder / f"{name}.md").write_text(markdown(outcome), encoding="utf-8")
-    (folder / "index.md").write_text(index(folder), encoding="utf-8")
+    write_page(folder / f"{name}.md", markdown(outcome))
+    write_page(folder / "index.md", index(folder))
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page whole or not at all."""
+    with atomic_open(path) as file:
+        file.write(text)
 
 
 def save_png(figure: Figure, path: Path) -> None:
     """Save a picture with at most 256 colours: heat maps with all colours need a megabyte."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", dpi=120)
-    Image.open(drawn).convert("RGB").quantize(256).save(path, optimize=True)
+    with atomic_open(path, "wb") as file:
+        Image.open(drawn).convert("RGB").quantize(256).save(file, format="png", optimize=True)
 
 
 def markdown(outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from condrank._version import __version__
-from condrank.cli.terminal import answers, fail, progress_bar
+from condrank.cli.terminal import answers, progress_bar
+from condrank.cli.writing import check_writable, write_whole, writing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,15 +50,16 @@ def demo(
     Both are judged on nodes that were not in training. Writes one picture.
     """
     path = output / PICTURE
-    try:
+    with writing(path):
         # Before the work, so that a folder that cannot be made is reported at once.
         output.mkdir(parents=True, exist_ok=True)
-        result = _compute(seed)
-        from condrank.demo.picture import draw
+        check_writable(path)
+    result = _compute(seed)
+    from condrank.demo.picture import draw
 
-        draw(result).savefig(path, dpi=110)
-    except OSError as error:
-        fail(f"cannot write {path}: {error.strerror or error}")
+    drawn = BytesIO()
+    draw(result).savefig(drawn, format="png", dpi=110)
+    write_whole(path, drawn.getvalue())
     if as_json:
         typer.echo(json.dumps({**result.to_dict(), "picture": str(path)}, indent=2))
         return

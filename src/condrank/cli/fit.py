@@ -14,6 +14,7 @@ from condrank.cli.options import Model, Tables, option_names
 from condrank.cli.output import write_json
 from condrank.cli.terminal import answers, fail, steps
 from condrank.cli.wording import as_typed
+from condrank.cli.writing import check_writable, writing
 
 EPILOG = (
     "Examples: [bold]condrank fit --nodes players.csv --edges games.csv -o model/[/bold] · "
@@ -47,7 +48,8 @@ def fit(
         asked = read_model(model, graph, tables.kernel_matrix is not None)
         fitted = learn(asked, graph, step)
         step("saving")
-        fitted.save(output)
+        with writing(target):
+            fitted.save(output)
     seconds = time.perf_counter() - start
     say_choices(asked, fitted, warned, verbose)
     found = fitted.ranker_
@@ -100,8 +102,7 @@ def check_target(output: str, force: bool) -> Path:
             read_file(target, mmap=True)
         except (ValueError, OSError):
             fail(f"{target} exists and is not a model of this condrank; --force overwrites it")
-    try:
+    with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        fail(f"cannot write {target}: {error.strerror or error}")
+        check_writable(target)
     return target

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from condrank.cli.terminal import answers, fail
+from condrank.cli.writing import check_writable, write_whole
 
 Records = list[dict[str, Any]]
 PIECE = 1 << 16
@@ -31,7 +32,10 @@ class Format(StrEnum):
 
 
 def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> Format:
-    """The format that is asked for, or that of the file's suffix, or a table on a terminal and CSV in a pipe."""
+    """The format that is asked for, or that of the file's suffix, or a table on a terminal and CSV in a pipe.
+
+    A file that cannot be written ends the command here, before its work.
+    """
     if as_json and asked not in (None, Format.json):
         raise typer.BadParameter(f"must be json with --json, got {asked}", param_hint="--format")
     if as_json or asked is not None:
@@ -47,6 +51,7 @@ def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> F
         raise typer.BadParameter(
             "parquet cannot be shown on a terminal: give a file, -o ranking.parquet", param_hint="--format"
         )
+    check_writable(output)
     return chosen
 
 
@@ -57,10 +62,7 @@ def write_rows(rows: Records, names: list[str], form: Format, output: Path | Non
         return
     content = _content(rows, names, form, nested)
     if output is not None:
-        try:
-            output.write_bytes(content)
-        except OSError as error:
-            fail(f"cannot write {output}: {error.strerror or error}")
+        write_whole(output, content)
         return
     sys.stdout.flush()
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -12,6 +12,7 @@ from condrank.cli.inputs import read_model, read_tables
 from condrank.cli.learning import learn, say_choices
 from condrank.cli.options import Model, Tables
 from condrank.cli.terminal import answers, progress_bar
+from condrank.cli.writing import check_writable, writing
 
 if TYPE_CHECKING:
     from condrank.graph import RelationGraph
@@ -61,6 +62,9 @@ def report(
     The page needs no network and no other file. A saved model keeps its own settings; options of the group Model
     are ignored.
     """
+    with writing(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(output)
     with progress_bar() as progress:
         bar = progress.add_task("loading", total=None)
 
@@ -70,17 +74,18 @@ def report(
         from condrank.report import write_report
 
         ranker, graph = _fit(tables, model, step) if saved is None else _load(saved, tables, classes)
-        write_report(
-            ranker,
-            graph,
-            output,
-            title=title,
-            settings=setting or (1, 2, 3, 4),
-            folds=FOLDS[quick] if folds is None else folds,
-            max_nodes=MAX_NODES[quick] if max_nodes is None else max_nodes,
-            classes=classes,
-            step=step,
-        )
+        with writing(output):
+            write_report(
+                ranker,
+                graph,
+                output,
+                title=title,
+                settings=setting or (1, 2, 3, 4),
+                folds=FOLDS[quick] if folds is None else folds,
+                max_nodes=MAX_NODES[quick] if max_nodes is None else max_nodes,
+                classes=classes,
+                step=step,
+            )
     answers().print(f"Written: {output}", soft_wrap=True, markup=False)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from condrank.cli.terminal import answers, fail, progress_bar
+from condrank.cli.writing import check_writable, writing
 
 EPILOG = (
     "Examples: [bold]condrank reproduce rps[/bold] · [bold]condrank reproduce newsgroups --data folder[/bold] · "
@@ -64,18 +64,21 @@ def reproduce(
             results.check_files(one, data)
     except FileNotFoundError as error:
         fail(str(error), code=2)
-    try:
+    with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-        for one in chosen:
-            keep = partial(report.write, folder=output)
-            outcome = _run(one, results, keep, quick=quick, seed=seed, repetitions=repetitions, data=data)
+        check_writable(output / "index.md")
+
+    def keep(outcome: Any) -> None:
+        with writing(output):
             report.write(outcome, output)
-            console = answers()
-            console.width = max(console.width, 160 if not console.is_terminal else 0)
-            report.show(outcome, console)
-            typer.echo(f"Written: {output / one.name}.md, .csv and pictures, in {outcome.seconds:.0f} s\n")
-    except OSError as error:
-        fail(f"cannot read or write {error.filename or output}: {error.strerror or error}")
+
+    for one in chosen:
+        outcome = _run(one, results, keep, quick=quick, seed=seed, repetitions=repetitions, data=data)
+        keep(outcome)
+        console = answers()
+        console.width = max(console.width, 160 if not console.is_terminal else 0)
+        report.show(outcome, console)
+        typer.echo(f"Written: {output / one.name}.md, .csv and pictures, in {outcome.seconds:.0f} s\n")
 
 
 def _run(one: Any, results: ModuleType, keep: Any, **asked: Any) -> Any:
