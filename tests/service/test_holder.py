@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 
 from condrank import ConditionalRanker, TableRanker
+from condrank.service.model import ServedModel
 from service.served import EDGES, NODES, ModelHolder, TestClient, create_app, expected_of, pairs_of, refused, same
 
 
@@ -29,6 +32,36 @@ def test_a_request_ends_with_the_model_that_it_began_with(ranker, tmp_path):
         assert (
             client.post("/rank", json=asked).json()["model"] == holder.current.file_fingerprint != old.file_fingerprint
         )
+
+
+def test_the_fingerprint_is_that_of_the_model_that_is_served(ranker, tmp_path, monkeypatch):
+    other = TableRanker(ConditionalRanker("reciprocal", alpha=1e4)).fit(NODES, EDGES)
+    for name, one in (("first", ranker), ("second", other)):
+        one.save(tmp_path / name)
+    marks = [ServedModel.load(tmp_path / name).file_fingerprint for name in ("first", "second")]
+    file, wanted = tmp_path / "model.safetensors", ranker.rank(["Node 1"])
+    shutil.copy(tmp_path / "first", file)
+    holder = ModelHolder(tmp_path)
+    real_open, opened = os.open, []
+
+    def replacing(path, *given, **named):
+        """Open the file, and give its name to the other one before anything is read."""
+        found = real_open(path, *given, **named)
+        if os.fspath(path) == str(file):
+            opened.append(path)
+            os.replace(shutil.copy(tmp_path / "second", tmp_path / "new"), file)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", replacing)
+        assert holder.reload()
+    assert len(opened) == 1  # a second opening could find the other file
+    assert holder.current.file_fingerprint == marks[0]
+    (answer,) = holder.current.rank(["Node 1"], 10)
+    same([*zip(answer.ids, answer.scores, strict=True)], expected_of(wanted))
+    assert holder.changed()
+    assert holder.reload()
+    assert holder.current.file_fingerprint == marks[1]
 
 
 def test_a_new_model_is_taken_up_and_a_broken_one_is_not(ranker, tmp_path):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import struct
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,11 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from condrank.frames.ids import as_id_array, shown
-from condrank.persistence.layout import MOST_HEADER, model_file
 from condrank.service.columns import check_columns
 from condrank.service.refusals import Refusal
 from condrank.tables import TableRanker
 from condrank.tables.known import KnownNodes
+from condrank.tables.state import load_with_fingerprint
 
 NodeId = str | int | float
 Node = dict[str, Any]
@@ -64,8 +62,8 @@ class ServedModel:
     @classmethod
     def load(cls, path: Any, kind: str = "exact") -> ServedModel:
         """The model of a file or folder; a ValueError or OSError says why there is none."""
-        mark = file_fingerprint(path)
-        return cls(TableRanker.load(path), kind, mark)
+        ranker, fingerprint = load_with_fingerprint(TableRanker, path)
+        return cls(ranker, kind, fingerprint)
 
     def __len__(self) -> int:
         return len(self._ids["objects"])
@@ -229,14 +227,6 @@ class ServedModel:
         strict = where.startswith("candidates")
         places = self._known(given, "objects", where) if strict else self._places(given, "objects")
         return np.unique(places[places >= 0])
-
-
-def file_fingerprint(path: Any) -> str:
-    """SHA-256 of a model file's header, which has the checksums of everything in the file."""
-    with model_file(path).open("rb") as file:
-        start = file.read(8)
-        length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-        return hashlib.sha256(file.read(min(length, MOST_HEADER))).hexdigest()
 
 
 @contextmanager
