@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from condrank import ConditionalRanker, suggest_components
-from condrank.base.checks import check_number, check_scores
+from condrank import ConditionalRanker, RelationGraph, TableRanker, suggest_components
+from condrank.base.checks import FiniteScores, check_number, check_scores
 from condrank.diagnosis import diagnose, recommend
 from condrank.solvers.krylov import krylov
 from condrank.solvers.refinement import refined
@@ -174,8 +174,53 @@ def test_scores_that_are_not_finite_are_neither_returned_nor_ranked(options):
             call(far, far)
 
 
-def test_the_bound_of_factors_never_hides_an_overflow():
-    A = np.array([[1e200], [1.0]])
-    with np.errstate(over="ignore"), pytest.raises(ValueError, match="scores overflow"):
-        check_scores(A @ A.T, A, A)
-    assert check_scores(np.full((2, 2), 1e308), A, A) is not None
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1.0, 1e30, 1e200])
+@pytest.mark.parametrize("shape", [(1, 50), (40, 50), (40, 3)])
+def test_the_bound_of_factors_never_hides_an_overflow(dtype, scale, shape):
+    rng = np.random.default_rng(0)
+    with np.errstate(all="ignore"):
+        B = (rng.normal(size=(shape[1], 4)) * scale).astype(dtype)
+        finite = FiniteScores(B)
+        for size in (1.0, scale):
+            A = (rng.normal(size=(shape[0], 4)) * size).astype(dtype)
+            scores = A @ B.T
+            if np.isfinite(scores).all():
+                assert finite(scores, A) is scores
+            else:
+                with pytest.raises(ValueError, match="scores overflow"):
+                    finite(scores, A)
+
+
+def test_sums_that_overflow_are_no_overflow_of_scores():
+    large = np.full((2, 2), 1e308)
+    assert check_scores(large) is large
+    assert check_scores(np.array([-np.inf, 1e308, 1e308]), below=True) is not None
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="scores overflow"):
+            check_scores(np.array([-np.inf, wrong]), below=True)
+
+
+@pytest.mark.parametrize(
+    "options", [{"loss": "regression"}, {"loss": "logistic"}, {"solver": "dual"}, {"compared": [0]}]
+)
+def test_rankers_of_tables_give_no_answer_that_is_not_finite(options):
+    graph = RelationGraph(X * 1e-2, np.sign(DRAWN - DRAWN.T))
+    ranker = TableRanker(
+        ConditionalRanker(**{"relation": "reciprocal", "constant": True, "loss": "regression", "alpha": 1e-6} | options)
+    )
+    ranker.fit(graph)
+    far = np.full((2, 5), 1e308) * [[1.0], [-1.0]]
+    calls = {
+        "predict": lambda: ranker.predict(far, far[::-1]),
+        "rank": lambda: ranker.rank(far, far[::-1]),
+        "predict_edges": lambda: ranker.predict_edges(far, far[::-1]),
+        "strengths": lambda: ranker.strengths(far),
+        "strengths of the ranker": lambda: ranker.ranker_.strengths(far),
+    }
+    if "logistic" in options.values():
+        calls["predict_proba"] = lambda: ranker.predict_proba(far, far[::-1])
+        calls["predict_proba of the ranker"] = lambda: ranker.ranker_.predict_proba(far, far[::-1])
+    for name, call in calls.items():
+        with np.errstate(all="ignore"), pytest.raises(ValueError, match="overflow"):
+            pytest.fail(f"{name} gave {call()}")

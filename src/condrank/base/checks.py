@@ -63,19 +63,54 @@ def check_count(name: str, value: Any, at_least: int = 1) -> int:
     return int(value)
 
 
-def check_scores(scores: np.ndarray, *factors: np.ndarray) -> np.ndarray:
+class FiniteScores:
+    """A check that scores ABᵀ + C are finite, for blocks of rows of A. B (m, r) is read at most once.
+
+    |aᵀb| ≤ ‖A‖‖B‖ bounds all scores of a block in O(n r), one product of BLAS without a copy. That proves nearly every
+    block finite. If the scores are fewer than the entries of A and B, or the bound is too large, the scores are read
+    themselves.
+
+    Parameters
+    ----------
+    B : ndarray of shape (m, r), optional
+        Vectors of the objects; without them every score is read.
+    """
+
+    def __init__(self, B: np.ndarray | None = None):
+        self.B = B
+        self._norm: float | None = None
+
+    def __call__(self, scores: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
+        """The scores (n, m); raise if one is not finite. ``A`` (n, r) are the vectors of the conditioning nodes."""
+        if A is not None and self.B is not None:
+            unread = A.size if self._norm is not None else A.size + self.B.size
+            # Half of the largest number is left for C, and a millionth is more than rounding can hide.
+            if unread < scores.size and self._bound(A) < float(np.finfo(scores.dtype).max) / 1e6:
+                return scores
+        return check_scores(scores)
+
+    def _bound(self, A: np.ndarray) -> float:
+        assert self.B is not None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._norm is None:
+                self._norm = _norm(self.B)
+            return _norm(A) * self._norm
+
+
+def _norm(A: np.ndarray) -> float:
+    """√Σ a², inf or NaN if it cannot be represented."""
+    flat = A.ravel(order="K")
+    return float(np.sqrt(np.dot(flat, flat)))
+
+
+def check_scores(scores: np.ndarray, below: bool = False) -> np.ndarray:
     """The scores; raise if one is not finite. One pass without a copy.
 
-    ``factors`` A (n, r) and B (m, r) of scores ABᵀ bound them: usually that is enough, in O((n + m) r).
+    With ``below``, -∞ is allowed: it stands for an object that is left out.
     """
-    if factors:
-        bound = float(factors[0].shape[1])
-        for factor in factors:
-            bound *= max(float(factor.max(initial=0.0)), -float(factor.min(initial=0.0)))
-        if bound < float(np.finfo(scores.dtype).max) / 4:
-            return scores
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(scores.sum()) or np.isfinite(scores).all():
+        # A finite sum proves that all are finite. Otherwise the sum may have overflowed on its own.
+        if np.isfinite(scores.sum()) or (scores < np.inf if below else np.isfinite(scores)).all():
             return scores
     raise ValueError(f"scores overflow in {scores.dtype}: {OUT_OF_SCALE}")
 

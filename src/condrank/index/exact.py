@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import in_threads, n_processors, row_blocks
+from condrank.base.checks import OUT_OF_SCALE, check_scores
 from condrank.base.measured import INDEX_THREADS_LEAST_QUERIES
 from condrank.index.selection import Best
 from condrank.index.vectors import VectorScores
@@ -46,15 +47,30 @@ def search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, n
 
 def _search(scores: Any, k: int, restriction: Restriction) -> tuple[np.ndarray, np.ndarray]:
     """`search` in the thread that calls."""
-    best = None
+    best, n_objects = None, 0
     for rows, start, block in scores.blocks(restriction.columns):
+        n_objects = max(n_objects, start + block.shape[1])
         if best is None:
             best = Best(len(scores), k, block.dtype)
         restriction.exclude(rows, start, block)
         best.update(rows, start, block)
     if best is None:
         best = Best(len(scores), k, np.dtype(np.float64))
+    _check_none_lost(best.places, n_objects, restriction)
     return finished(best.places, best.scores, scores.shift, restriction.columns)
+
+
+def _check_none_lost(places: np.ndarray, n_objects: int, restriction: Restriction) -> None:
+    """Raise if a ranking is short although there are objects: their scores were -∞, as if they were left out."""
+    found = (places >= 0).sum(axis=1)
+    short = np.flatnonzero(found < places.shape[1])
+    if not len(short):
+        return
+    rows = restriction.rows[~np.isin(restriction.excluded, restriction.gone)]
+    left_out = np.bincount(rows, minlength=len(places))
+    allowed = n_objects - len(restriction.gone) - left_out
+    if (found[short] < np.minimum(allowed[short], places.shape[1])).any():
+        raise ValueError(f"scores overflow: {OUT_OF_SCALE}")
 
 
 def finished(
@@ -64,6 +80,7 @@ def finished(
     if columns is not None:
         places = np.where(places >= 0, columns[places] if len(columns) else -1, -1)
     scores = scores + shift[:, None].astype(scores.dtype)
+    check_scores(np.where(places >= 0, scores, 0.0))
     last = np.where(places >= 0, places, np.iinfo(np.intp).max)
     order = np.lexsort((last, -scores), axis=1)
     return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.base.blocks import in_threads, row_blocks
+from condrank.base.checks import check_scores
 from condrank.base.measured import SELECTION_PARTS, SELECTION_THREADS_LEAST_SCORES
 from condrank.rankers.ranking import top_indices
 
@@ -39,7 +40,9 @@ class Best:
 
     def _merge(self, rows: slice, start: int, scores: np.ndarray) -> None:
         last = self.scores[rows, -1]
-        chosen = np.flatnonzero(scores.max(axis=1) > last)
+        highest = scores.max(axis=1)
+        check_scores(highest, below=True)  # NaN would hide the other objects of a block
+        chosen = np.flatnonzero(highest > last)
         if len(chosen) == 0:
             return
         if len(chosen) < len(scores):

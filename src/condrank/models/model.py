@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
-from condrank.base.checks import check_number, check_scores
+from condrank.base.checks import FiniteScores, check_number, check_scores
 from condrank.base.dask import is_dask
 from condrank.models.placed import PlacedEdges, PlacedPairs, similarity_at
 from condrank.models.sides import FitSettings, scale_from, sides_from, sides_to
@@ -60,6 +60,7 @@ class Model:
         W = self.W.astype(Z_objects.dtype, copy=False)
         # W is multiplied with the smaller side. If that is the objects, once for all blocks.
         right = W @ Z_objects.T if len(Z_objects) < n_queries else None
+        finite = FiniteScores(None if self.prior_weight else Z_objects if right is None else right.T)
         for block in row_blocks(n_queries, len(Z_objects)):
             part = queries if block.stop - block.start == n_queries else queries.block(block)
             Z = self.rows.transform(part) if known is None else known[block]
@@ -70,7 +71,7 @@ class Model:
             if self.offset and not self.logistic:
                 scores += self.offset
             if check:
-                check_scores(scores, *(() if self.prior_weight else (left, Z_objects if right is None else right.T)))
+                finite(scores, left)
             yield block, scores
 
     def placed(self, queries: Nodes, objects: Nodes) -> PlacedPairs:
@@ -145,7 +146,8 @@ def as_probabilities(scores: np.ndarray, reverse: np.ndarray) -> np.ndarray:
     """Sigmoid of reciprocal scores (n, m), exactly reciprocal. ``reverse`` (m, n) are the scores of the reversed pairs.
 
     The mean of both directions is used, so reversing a pair negates the score to the last bit. ½ tanh(h/2) is rounded
-    to a grid of 2⁻⁵³, so adding ½ makes no rounding error.
+    to a grid of 2⁻⁵³, so adding ½ makes no rounding error. Scores that are not finite are refused: their probability
+    would look certain.
     """
-    half = np.tanh((scores - reverse.T).astype(np.float64) / 4) / 2
+    half = np.tanh(check_scores(scores - reverse.T).astype(np.float64) / 4) / 2
     return 0.5 + np.round(half * 2.0**53) / 2.0**53

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.blocks import row_blocks
+from condrank.base.checks import OUT_OF_SCALE
 from condrank.base.measured import ALIGNED_COORDINATES_ENTRIES, ALIGNED_PAIRS, CHEAP_FEATURES_MOST
 from condrank.fitting.judging import edge_scores
 from condrank.graph.relation_graph import Conditioned
@@ -16,6 +17,15 @@ from condrank.nodes.aligned import distinct_nodes
 from condrank.nodes.feature_maps import OwnFeatures
 from condrank.nodes.features import ExplicitFeatures
 from condrank.observations import Edges
+
+
+def finite_pairs(scorer: Any, first: Nodes, second: Nodes) -> np.ndarray:
+    """`score_pairs`; a score that is not finite raises a ValueError that names the pair."""
+    scores = score_pairs(scorer, first, second)
+    wrong = np.flatnonzero(~np.isfinite(scores))
+    if len(wrong):
+        raise ValueError(f"scores overflow in {scores.dtype}, first that of pairs.{wrong[0]}: {OUT_OF_SCALE}")
+    return scores
 
 
 def score_pairs(scorer: Any, first: Nodes, second: Nodes) -> np.ndarray:

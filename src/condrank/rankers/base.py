@@ -10,14 +10,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from condrank.base.checks import OUT_OF_SCALE, check_choice, check_count
+from condrank.base.checks import check_choice, check_count
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import pooled_rank_loss
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.nodes.checking import positions, read_nodes
-from condrank.rankers.aligned import score_pairs
+from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
 from condrank.rankers.restrictions import read_restriction
@@ -74,11 +74,7 @@ class Ranker(BaseEstimator):
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, shape (n_pairs,): ``objects[i]`` is scored for ``queries[i]``."""
         first, second = (read_side(self, *given) for given in ((queries, "queries"), (objects, "objects")))
-        scores = score_pairs(fitted_of(self).model, first, second)
-        wrong = np.flatnonzero(~np.isfinite(scores))
-        if len(wrong):
-            raise ValueError(f"scores overflow in {scores.dtype}, first that of pairs.{wrong[0]}: {OUT_OF_SCALE}")
-        return scores
+        return finite_pairs(fitted_of(self).model, first, second)
 
     def rank(
         self,

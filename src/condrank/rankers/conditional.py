@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
-from condrank.base.checks import check_count, check_number, check_numbers
+from condrank.base.checks import check_count, check_number, check_numbers, check_scores
 from condrank.fitting.fitted import FittedRanker
 from condrank.fitting.held_out import HeldOut, hold_out
 from condrank.fitting.partial import add_nodes
@@ -355,4 +355,4 @@ def strengths_of(ranker: ConditionalRanker, nodes: Nodes) -> np.ndarray:
     model = fitted_of(ranker).model
     if ranker.relation != "reciprocal" or not fitted_of(ranker).settings.kernel.constant:
         raise ValueError("strengths needs relation='reciprocal' and constant=True (a Constant() in the kernel)")
-    return model.strengths(nodes) * (1.0 if ranker.rank_by == "outgoing" else -1.0)
+    return check_scores(model.strengths(nodes)) * (1.0 if ranker.rank_by == "outgoing" else -1.0)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.base.checks import OUT_OF_SCALE
 from condrank.frames.ids import as_id_array, shown
 from condrank.service.columns import check_columns
 from condrank.service.refusals import Refusal
@@ -104,26 +105,35 @@ class ServedModel:
             # One list for all is checked once, not again for each conditioning node.
             given["candidates"] = among if any(isinstance(one, list) for one in candidates) else among[0]
         with _computing(queries):
-            found = self.index.top(features, k, order=order, **given)
+            try:
+                found = self.index.top(features, k, order=order, **given)
+            except ValueError as error:
+                if OUT_OF_SCALE not in str(error):
+                    raise
+                raise self._first_too_large(features, k, left_out, among if candidates is not None else None) from None
         answers = []
-        for row, (name, barred) in enumerate(zip(names, left_out, strict=True)):
+        ids = self._ids["objects"]
+        for row, name in enumerate(names):
             there = found.indices[row] >= 0
             indices, scores = found.indices[row][there], found.scores[row][there]
-            allowed = len(self) - len(barred) if candidates is None else len(np.setdiff1d(among[row], barred))
-            if len(indices) < min(k, allowed) or not np.isfinite(scores).all():
-                raise _too_large(f"queries.{row}")
-            ids = self._ids["objects"]
             answers.append(Answer(name, [ids[place] for place in indices.tolist()], scores.tolist()))
         return answers
+
+    def _first_too_large(self, features: Any, k: int, left_out: Any, among: Any) -> Refusal:
+        """A refusal that names the first conditioning node whose scores overflow: they are ranked one at a time."""
+        for row in range(features.shape[0]):
+            try:
+                only = None if among is None else among[row]
+                self.index.top(features[row : row + 1], k, exclude=left_out[row], candidates=only)
+            except ValueError:
+                return _too_large(f"queries.{row}")
+        return _too_large("queries")
 
     def score(self, queries: Sequence[NodeId | Node], objects: Sequence[NodeId | Node]) -> list[float]:
         """Scores of aligned pairs."""
         first, second = self._read(queries, "queries")[0], self._read(objects, "objects")[0]
         with _computing([*queries, *objects]):
             scores = self.ranker.ranker_.predict_edges(first, second)
-        wrong = np.flatnonzero(~np.isfinite(scores))
-        if len(wrong):
-            raise _too_large(f"pairs.{wrong[0]}")
         return scores.tolist()
 
     def find(self, role: str, prefix: str, start: int, limit: int) -> tuple[int, list[Any]]:
@@ -231,12 +241,12 @@ class ServedModel:
 
 @contextmanager
 def _computing(given: Sequence[Any]) -> Iterator[None]:
-    """Ignore overflow, which the scores show later; a model that takes known nodes only refuses new ones here."""
+    """Refuse scores that overflow; a model that takes known nodes only refuses new ones here too."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
     except ValueError as error:
-        if not any(isinstance(one, dict) for one in given):
+        if not any(isinstance(one, dict) for one in given) and OUT_OF_SCALE not in str(error):
             raise
         raise Refusal(422, f"{error!s:.300}") from None
 

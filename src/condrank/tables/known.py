@@ -170,7 +170,7 @@ class KnownNodes:
         row, column = np.unravel_index(np.argmax(beyond), beyond.shape)
         if beyond[row, column] > FAR:
             warn(
-                f"{columns.where(int(row))}: {names[column]!r} is {beyond[row, column]:.0f} standard deviations beyond "
+                f"{columns.where(int(row))}: {names[column]!r} is {np.round(beyond[row, column]):.6g} standard deviations beyond "
                 "all training nodes; what was learned may not apply to it",
                 UserWarning,
             )

@@ -16,10 +16,10 @@ from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
 from condrank.nodes import Nodes
-from condrank.rankers.aligned import score_pairs
+from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.conditional import ConditionalRanker, strengths_of
-from condrank.rankers.ranking import Ranking, rank_objects, without_self
+from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import read_restriction
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
@@ -158,7 +158,7 @@ class TableRanker(BaseEstimator):
             return self.ranker_.predict(self.encode(queries), objects)
         first, _ = self.queries_.read(queries, "queries")
         second, names = self.read_objects(objects)
-        blocks = [scores for _, scores in fitted_of(self.ranker_).model.blocks(first, second)]
+        blocks = [scores for _, scores in finite_blocks(fitted_of(self.ranker_).model, first, second)]
         return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
 
     @available_if(lambda self: getattr(self.ranker, "loss", None) == "logistic")
@@ -172,7 +172,7 @@ class TableRanker(BaseEstimator):
         """Scores of aligned pairs, ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
         check_is_fitted(self, "ranker_")
         pairs = self.queries_.read(queries, "queries")[0], self.objects_.read(objects, "objects")[0]
-        return score_pairs(fitted_of(self.ranker_).model, *pairs)
+        return finite_pairs(fitted_of(self.ranker_).model, *pairs)
 
     def strengths(self, nodes: Any) -> np.ndarray:
         """Strength of nodes, given as for `rank`; needs a reciprocal relation learned with ``constant=True``."""
