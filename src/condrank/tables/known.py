@@ -169,9 +169,9 @@ class KnownNodes:
         beyond = np.maximum(given - high, low - given)
         row, column = np.unravel_index(np.argmax(beyond), beyond.shape)
         if beyond[row, column] > FAR:
+            far = f"{np.round(beyond[row, column]):.6g} standard deviations beyond all training nodes"
             warn(
-                f"{columns.where(int(row))}: {names[column]!r} is {np.round(beyond[row, column]):.6g} standard deviations beyond "
-                "all training nodes; what was learned may not apply to it",
+                f"{columns.where(int(row))}: {names[column]!r} is {far}; what was learned may not apply to it",
                 UserWarning,
             )
 
