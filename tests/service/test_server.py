@@ -72,6 +72,20 @@ def test_the_process_is_as_before_after_it_served(folder, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no signals")
+@pytest.mark.parametrize("one", ["SIGTERM", "SIGINT"])
+def test_a_signal_that_comes_before_the_server_listens_ends_it(one, folder, monkeypatch):
+    server, app = import_module("condrank.service.server"), import_module("condrank.service").create_app
+    real, holder = server._serve, ModelHolder(folder)
+
+    async def signalled(*given):
+        os.kill(os.getpid(), getattr(signal, one))
+        await real(*given)
+
+    monkeypatch.setattr(server, "_serve", signalled)
+    server.run(app(holder), holder, server.listen("127.0.0.1", 0), watch=0.0, grace=1.0)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no signals")
 def test_the_command_serves_reloads_and_ends(ranker, tmp_path):
     ranker.save(tmp_path)
     process, address, _ = started(tmp_path, "--watch", "0.1", CONDRANK_TOKEN="t")

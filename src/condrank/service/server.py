@@ -96,8 +96,9 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
         timeout_keep_alive=round(KEEP_ALIVE),
         timeout_graceful_shutdown=max(1, round(grace)),
     )
-    with bounded_logs(), _rare_collections(), _quick_switches(), _signals_ignored():
-        asyncio.run(_serve(_Server(config), holder, listening, watch))
+    server = _Server(config)
+    with bounded_logs(), _rare_collections(), _quick_switches(), _signals_heard(server):
+        asyncio.run(_serve(server, holder, listening, watch))
 
 
 class _Server(uvicorn.Server):
@@ -154,9 +155,16 @@ def _quick_switches() -> Iterator[None]:
 
 
 @contextmanager
-def _signals_ignored() -> Iterator[None]:
-    """Ignore the signal that ended uvicorn, which it sends itself again for the handlers from before."""
-    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGINT, signal.SIGTERM)}
+def _signals_heard(server: uvicorn.Server) -> Iterator[None]:
+    """End the server on a signal that comes before uvicorn listens to signals.
+
+    Uvicorn sends the signal that ended it once more, for the handlers from before. It then changes nothing.
+    """
+
+    def end(*_: Any) -> None:
+        server.should_exit = True
+
+    before = {one: signal.signal(one, end) for one in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
