@@ -5,17 +5,50 @@ Exit codes: 0 done, 1 failed (one line on stderr says why), 2 called wrongly, 13
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from condrank._version import __version__
 from condrank.cli import demo, diagnose, evaluate, fit, plan, rank, report, reproduce, serve
 from condrank.cli.options import expanded
-from condrank.cli.terminal import guarded
+from condrank.cli.terminal import INTERRUPTED, fail, guarded
+from condrank.cli.visible import visible
+
+UsageError: Any = typer.BadParameter.__base__  # typer has one of its own or that of click, by its version
+
+
+class Commands(TyperGroup):
+    """The commands. What is wrong with their arguments is said without the control characters in them."""
+
+    def make_context(self, *given: Any, **named: Any) -> Any:
+        """Read the arguments before the command."""
+        with _one_line_errors():
+            return super().make_context(*given, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the arguments of the command, and run it."""
+        with _one_line_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as error:
+        error.message = visible(error.message)
+        raise
+    except KeyboardInterrupt:  # before or after the command, which catches its own
+        fail("interrupted", INTERRUPTED)
+
 
 app = typer.Typer(
     name="condrank",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

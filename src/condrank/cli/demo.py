@@ -19,6 +19,7 @@ from rich.text import Text
 
 from condrank._version import __version__
 from condrank.cli.terminal import answers, progress_bar
+from condrank.cli.visible import visible
 from condrank.cli.writing import check_writable, write_whole, writing
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _print(result: DemoResult, path: Path, console: Console) -> None:
     _print_digits(result.digits, console)
     _print_unseen(result.unseen_classes, console)
     _heading("Your turn", console)
-    console.print(f"Picture of both: [bold]{path}[/bold]", soft_wrap=True)
+    console.print(Text.assemble("Picture of both: ", (visible(str(path)), "bold")), soft_wrap=True)
     console.print()
     console.print(Padding(Syntax(EXAMPLE, "python", theme="ansi_dark", background_color="default"), (0, 2)))
     console.print()

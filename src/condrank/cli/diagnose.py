@@ -10,7 +10,7 @@ import typer
 from condrank.cli.inputs import column_options, read_tables
 from condrank.cli.options import Tables
 from condrank.cli.output import write_json
-from condrank.cli.terminal import answers, say, steps
+from condrank.cli.terminal import say, show, steps
 
 if TYPE_CHECKING:
     from condrank.graph import RelationGraph
@@ -40,7 +40,7 @@ def diagnose(
     if as_json:
         write_json(found.to_dict())
     else:
-        answers().print(found.summary(), soft_wrap=True, markup=False)
+        show(found.summary())
 
 
 def _read_edges_alone(tables: Tables) -> RelationGraph:

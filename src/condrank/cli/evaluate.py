@@ -12,7 +12,7 @@ import typer
 from condrank.cli.inputs import make_ranker, read_model, read_tables
 from condrank.cli.learning import SAID_ALREADY
 from condrank.cli.options import Model, Tables
-from condrank.cli.output import Format, Records, choose_format, write_json, write_rows
+from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_json, write_rows
 from condrank.cli.terminal import progress_bar, say
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def evaluate(
         Path | None, typer.Option(metavar="FILE", help="File for the measures of each conditioning node.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
 ) -> None:
     """Measure how well a ranker ranks: by cross-validation in the four settings, or a saved model on other tables.
 
@@ -63,7 +64,9 @@ def evaluate(
     """
     if settings is not None and (settings != "all" or setting):
         raise typer.BadParameter(f"must be all, without --setting, got {settings!r}", param_hint="--settings")
-    form = None if per_query is None else choose_format(None, False, per_query)
+    if safe_csv and per_query is None:
+        raise typer.BadParameter("is for the file of --per-query, which is missing", param_hint=SAFE)
+    form = None if per_query is None else choose_format(None, False, per_query, safe_csv)
     chosen = [1, 2, 3, 4] if settings else sorted(set(setting or ([4] if saved is None else [])))
     from condrank.model_selection.validate import read_scoring
     from condrank.rankers.conditional import ConditionalRanker
@@ -73,7 +76,7 @@ def evaluate(
     loaded = None if saved is None else TableRanker.load(saved)
     graph = read_tables(tables)
     if loaded is not None and not chosen:
-        _show_scores(loaded, graph, measures, saved, as_json, per_query, form)
+        _show_scores(loaded, graph, measures, saved, as_json, per_query, form, safe_csv)
         return
     if loaded is not None:
         if (loaded.ranker_.kernel == "precomputed") != (tables.kernel_matrix is not None):
@@ -102,7 +105,7 @@ def evaluate(
         rows = []
         for one, found in results.items():
             rows += [{"setting": one} | row for row in _by_row(found.queries)]
-        write_rows(rows, list(rows[0]), form, per_query)
+        write_rows(rows, list(rows[0]), form, per_query, safe=safe_csv)
 
 
 def _measure(given: str) -> Any:
@@ -174,6 +177,7 @@ def _show_scores(
     as_json: bool,
     per_query: Path | None,
     form: Format | None,
+    safe_csv: bool,
 ) -> None:
     """Measure a saved model on the nodes and edges of a graph."""
     if ranker.ranker_.kernel == "precomputed":
@@ -198,7 +202,7 @@ def _show_scores(
         columns = {"query": queries.ids} | {
             name: of_queries(measure, truth, scores) for name, measure in measures.items()
         }
-        write_rows(_by_row(columns), list(columns), form, per_query)
+        write_rows(_by_row(columns), list(columns), form, per_query, safe=safe_csv)
 
 
 def _all_known(ranker: TableRanker, graph: RelationGraph) -> bool:

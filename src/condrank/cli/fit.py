@@ -12,7 +12,7 @@ from condrank.cli.inputs import read_model, read_tables
 from condrank.cli.learning import learn, say_choices, warnings_kept
 from condrank.cli.options import Model, Tables, option_names
 from condrank.cli.output import write_json
-from condrank.cli.terminal import answers, fail, steps
+from condrank.cli.terminal import fail, show, steps
 from condrank.cli.wording import as_typed
 from condrank.cli.writing import check_writable, writing
 
@@ -76,14 +76,11 @@ def fit(
     nodes = f"{graph.shape[0]:,} nodes"
     if graph.is_two_domain:
         nodes += f", {graph.shape[1]:,} objects"
-    console = answers()
-    console.print(
+    show(
         f"{nodes} and {graph.n_edges:,} edges: {found.relation} relation, {found.loss} loss, {found.kernel} kernel, "
-        f"λ = {found.alpha_:g}, {_intercept_words(found)}solver {found.solver_}, {seconds:.1f} s",
-        soft_wrap=True,
-        markup=False,
+        f"λ = {found.alpha_:g}, {_intercept_words(found)}solver {found.solver_}, {seconds:.1f} s"
     )
-    console.print(f"Saved: {target}", soft_wrap=True, markup=False)
+    show(f"Saved: {target}")
 
 
 def _intercept_words(found: Any) -> str:

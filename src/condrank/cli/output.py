@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from condrank.cli.terminal import answers, fail
+from condrank.cli.visible import guarded_cell, visible
 from condrank.cli.writing import check_writable, write_whole
 
 Records = list[dict[str, Any]]
 PIECE = 1 << 16
+SAFE = "--safe-csv"
+SAFE_HELP = "Guard cells of CSV that a spreadsheet would take for a formula, with an apostrophe."
 
 
 class Format(StrEnum):
@@ -31,10 +35,10 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> Format:
+def choose_format(asked: Format | None, as_json: bool, output: Path | None, safe: bool = False) -> Format:
     """The format that is asked for, or that of the file's suffix, or a table on a terminal and CSV in a pipe.
 
-    A file that cannot be written ends the command here, before its work.
+    ``safe`` is for CSV only. A file that cannot be written ends the command here, before its work.
     """
     if as_json and asked not in (None, Format.json):
         raise typer.BadParameter(f"must be json with --json, got {asked}", param_hint="--format")
@@ -46,7 +50,9 @@ def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> F
             raise typer.BadParameter(f"{output} must end in {', '.join(endings)}, or give --format", param_hint="-o")
         chosen = endings[output.suffix.lower()]
     else:
-        chosen = Format.table if sys.stdout.isatty() else Format.csv
+        chosen = Format.table if sys.stdout.isatty() and not safe else Format.csv
+    if safe and chosen is not Format.csv:
+        raise typer.BadParameter(f"is for CSV, got {chosen}: leave it out, or give --format csv", param_hint=SAFE)
     if chosen is Format.parquet and output is None and sys.stdout.isatty():
         raise typer.BadParameter(
             "parquet cannot be shown on a terminal: give a file, -o ranking.parquet", param_hint="--format"
@@ -55,12 +61,17 @@ def choose_format(asked: Format | None, as_json: bool, output: Path | None) -> F
     return chosen
 
 
-def write_rows(rows: Records, names: list[str], form: Format, output: Path | None, nested: Any = None) -> None:
-    """Write rows with columns of these names; ``nested``, if given, is written instead of the rows as JSON."""
+def write_rows(
+    rows: Records, names: list[str], form: Format, output: Path | None, nested: Any = None, safe: bool = False
+) -> None:
+    """Write rows with columns of these names; ``nested``, if given, is written instead of the rows as JSON.
+
+    ``safe`` guards the cells of CSV against spreadsheets.
+    """
     if form is Format.table and output is None:
         answers().print(_rich(rows, names))
         return
-    content = _content(rows, names, form, nested)
+    content = _content(rows, names, form, nested, safe, output is None and sys.stdout.isatty())
     if output is not None:
         write_whole(output, content)
         return
@@ -102,22 +113,22 @@ def plain(thing: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A cell of a table on a terminal."""
+    """A cell of a table on a terminal, in one line."""
     value = plain(value)
-    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else visible(str(value))
 
 
 def _rich(rows: Records, names: list[str]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
         numbers = all(isinstance(plain(row[name]), int | float | None) for row in rows)
-        table.add_column(name, justify="right" if numbers else "left", overflow="fold")
+        table.add_column(Text(visible(name)), justify="right" if numbers else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(shown(row[name])) for name in names))
     return table
 
 
-def _content(rows: Records, names: list[str], form: Format, nested: Any) -> bytes:
+def _content(rows: Records, names: list[str], form: Format, nested: Any, safe: bool, terminal: bool) -> bytes:
     if form is Format.json:
         return (to_json(rows if nested is None else nested) + "\n").encode()
     if form is Format.parquet:
@@ -125,13 +136,25 @@ def _content(rows: Records, names: list[str], form: Format, nested: Any) -> byte
     text = io.StringIO()
     if form is Format.csv:
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(names)
-        writer.writerows([plain(row[name]) for name in names] for row in rows)
+        cell = _cell(safe, terminal)
+        writer.writerow(map(cell, names))
+        writer.writerows([cell(row[name]) for name in names] for row in rows)
     else:
         from rich.console import Console
 
         Console(file=text, highlight=False, width=120).print(_rich(rows, names))
     return text.getvalue().encode("utf-8", "replace")
+
+
+def _cell(safe: bool, terminal: bool) -> Callable[[Any], Any]:
+    """What a cell of CSV becomes: guarded if asked for, and on a terminal without control characters."""
+
+    def cell(value: Any) -> Any:
+        value = plain(value)
+        value = guarded_cell(value) if safe else value
+        return visible(value) if terminal and isinstance(value, str) else value
+
+    return cell
 
 
 def _parquet(rows: Records, names: list[str]) -> bytes:

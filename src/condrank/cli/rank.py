@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.output import Format, Records, choose_format, plain, write_rows
+from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, plain, write_rows
 from condrank.cli.terminal import fail
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def rank(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
     ] = None,
+    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
 ) -> None:
     """Rank objects for nodes, best first. Columns: query, rank, object, score; probability with the logistic loss."""
     if not query and query_file is None:
@@ -63,7 +64,7 @@ def rank(
         )
     if [query_file, objects, exclude_file, candidates_file].count(Path("-")) > 1:
         raise typer.BadParameter("only one file can come from standard input", param_hint="-")
-    form = choose_format(form, as_json, output)
+    form = choose_format(form, as_json, output, safe_csv)
     from condrank.tables.ranker import TableRanker
 
     ranker = TableRanker.load(model)
@@ -87,7 +88,7 @@ def rank(
         rows += _rows(ranker.rank(queries, given, top, exclude_self=not include_self, **limits), ranker)
     names = ["query", "rank", "object", "score"]
     names += ["probability"] if ranker.ranker_.loss == "logistic" else []
-    write_rows(rows, names, form, output, {"model": str(model), "rankings": _nested(rows)})
+    write_rows(rows, names, form, output, {"model": str(model), "rankings": _nested(rows)}, safe_csv)
 
 
 def find_known(given: list[str], ids: np.ndarray, option: str) -> None:

@@ -11,7 +11,8 @@ import typer
 from condrank.cli.inputs import read_model, read_tables
 from condrank.cli.learning import learn, say_choices
 from condrank.cli.options import Model, Tables
-from condrank.cli.terminal import answers, progress_bar
+from condrank.cli.terminal import progress_bar, show
+from condrank.cli.visible import visible
 from condrank.cli.writing import check_writable, writing
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def report(
         bar = progress.add_task("loading", total=None)
 
         def step(name: str) -> None:
-            progress.update(bar, description=name)
+            progress.update(bar, description=visible(name))
 
         from condrank.report import write_report
 
@@ -86,7 +87,7 @@ def report(
                 classes=classes,
                 step=step,
             )
-    answers().print(f"Written: {output}", soft_wrap=True, markup=False)
+    show(f"Written: {output}")
 
 
 def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:

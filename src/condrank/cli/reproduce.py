@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from condrank.cli.terminal import answers, fail, progress_bar
+from condrank.cli.terminal import answers, fail, progress_bar, show
 from condrank.cli.writing import check_writable, writing
 
 EPILOG = (
@@ -78,7 +78,7 @@ def reproduce(
         console = answers()
         console.width = max(console.width, 160 if not console.is_terminal else 0)
         report.show(outcome, console)
-        typer.echo(f"Written: {output / one.name}.md, .csv and pictures, in {outcome.seconds:.0f} s\n")
+        show(f"Written: {output / one.name}.md, .csv and pictures, in {outcome.seconds:.0f} s\n")
 
 
 def _run(one: Any, results: ModuleType, keep: Any, **asked: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from condrank.cli.terminal import fail
+from condrank.cli.terminal import fail, say
 
 EPILOG = (
     "Examples: [bold]condrank serve model/[/bold] · "
@@ -74,14 +74,13 @@ def serve(
     except (ValueError, ImportError) as error:
         fail(" ".join(str(error).split()))
     if not local and settings.token is None:
-        typer.echo(
-            f"condrank: warning: {host} can be reached from other machines and no token is set: anyone there may ask; "
-            f"set {TOKEN} or --token-file",
-            err=True,
+        say(
+            f"warning: {host} can be reached from other machines and no token is set: anyone there may ask; "
+            f"set {TOKEN} or --token-file"
         )
     shown = f"[{host}]" if ":" in host else host
     where = f"http://{shown}:{listening.getsockname()[1]}/"
-    typer.echo(f"condrank: {len(holder.current):,} objects at {where} (Ctrl-C ends)", err=True)
+    say(f"{len(holder.current):,} objects at {where} (Ctrl-C ends)")
     run(app, holder, listening, watch=watch, grace=settings.timeout)
 
 

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from condrank.cli.visible import visible
 from condrank.cli.wording import as_typed
 
 # Exit codes of a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
@@ -32,7 +33,12 @@ def answers() -> Console:
 def progress_bar() -> Progress:
     """A progress bar on stderr if that is a terminal."""
     console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+    )
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
@@ -41,7 +47,12 @@ def steps(total: int) -> Iterator[Callable[[str], None]]:
     """A progress bar of named steps: call it with the name of each step that begins."""
     with progress_bar() as progress:
         bar = progress.add_task("loading", total=total + 1)
-        yield lambda name: progress.update(bar, advance=1, description=name)
+        yield lambda name: progress.update(bar, advance=1, description=visible(name))
+
+
+def show(text: str) -> None:
+    """Lines on stdout, as they are: no markup, no control characters, no line breaks of our own."""
+    answers().print(visible(text, keep="\n"), soft_wrap=True, markup=False)
 
 
 def fail(reason: str, code: int = 1) -> NoReturn:
@@ -52,7 +63,7 @@ def fail(reason: str, code: int = 1) -> NoReturn:
 
 def say(text: str) -> None:
     """One line on stderr."""
-    typer.echo(f"condrank: {' '.join(text.split())}", err=True)
+    typer.echo(f"condrank: {visible(' '.join(text.split()))}", err=True)
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
