@@ -31,6 +31,11 @@ def check_features(X: Any, name: str) -> Any:
     return X
 
 
+def writable(X: Any) -> Any:
+    """X, copied if it must not be written: some compiled loops take no such array, though they only read."""
+    return X.copy() if isinstance(X, np.ndarray) and not X.flags.writeable else X
+
+
 def _check_finite(X: Any, values: np.ndarray, name: str) -> None:
     # A finite sum proves that every entry is finite, without a temporary array. Only otherwise check every entry.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import normalize
 
+from condrank.base.arrays import writable
 from condrank.base.checks import check_choice, check_number
 from condrank.kernels.expression import Kernel
 from condrank.kernels.widths import MEDIANS, median_width
@@ -58,6 +59,8 @@ class _OnFeatures(Kernel):
         given = {name: getattr(self, name) for name in self.passed}
         given = {name: value for name, value in given.items() if value is not None}  # chi2 rejects None
         X, X_other = self.weighted(X), None if X_other is None else self.weighted(X_other)
+        if self.name == "chi2":
+            X, X_other = writable(X), writable(X_other)
         K: Any = pairwise_kernels(X, X_other, metric=cast(Any, self.name), **given)
         return np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=X.dtype)
 

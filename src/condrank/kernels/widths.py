@@ -8,11 +8,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import additive_chi2_kernel, euclidean_distances, manhattan_distances
 
+from condrank.base.arrays import writable
+
 #: The distance in the exponent of each kernel that has a width.
 MEDIANS = {
     "rbf": lambda X: euclidean_distances(X, squared=True),
     "laplacian": manhattan_distances,
-    "chi2": lambda X: -additive_chi2_kernel(X),
+    "chi2": lambda X: -additive_chi2_kernel(writable(X)),
 }
 #: At most this many rows should be compared.
 SAMPLED_ROWS = 1000
