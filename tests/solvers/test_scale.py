@@ -224,3 +224,17 @@ def test_rankers_of_tables_give_no_answer_that_is_not_finite(options):
     for name, call in calls.items():
         with np.errstate(all="ignore"), pytest.raises(ValueError, match="overflow"):
             pytest.fail(f"{name} gave {call()}")
+
+
+@pytest.mark.parametrize("solver", ["auto", "closed_form", "iterative", "primal", "explicit"])
+def test_features_whose_kernel_vanishes_are_refused_or_scored(solver):
+    messages = []
+    for exponent in range(140, 310, 7):
+        try:
+            fitted = ConditionalRanker(solver=solver, loss="regression").fit(X * 10.0**-exponent, DRAWN)
+        except ValueError as error:
+            messages.append(str(error))
+        else:
+            assert np.isfinite(fitted.predict(X[:2])).all()
+    assert messages
+    assert all("nothing can be learned" in message for message in messages)

@@ -65,6 +65,10 @@ def fit_both(
         cols = rows
         if objects is not queries:
             cols = fit_coordinates(second, objects, clip, weights[1], approximation, factors[1])
+    if not len(rows.sigma) or not len(cols.sigma):
+        raise ValueError(
+            "all kernel values of the nodes are zero, or too small to be represented: nothing can be learned from them"
+        )
     check_product(float(rows.sigma[-1]), float(cols.sigma[-1]), rows.sigma.dtype)
     return rows, cols
 
