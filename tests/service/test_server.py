@@ -61,7 +61,7 @@ def test_the_process_is_as_before_after_it_served(folder, monkeypatch):
         collections = gc.get_threshold(), gc.get_freeze_count() > 0
         return [*collections, sys.getswitchinterval(), signal.getsignal(signal.SIGINT), filters]
 
-    async def served(server, holder, listening, watch):
+    async def served(server, holder, listening, watch, reload):
         seen.append(now())
 
     monkeypatch.setattr(server, "_serve", served)
@@ -83,6 +83,11 @@ def test_a_signal_that_comes_before_the_server_listens_ends_it(one, folder, monk
 
     monkeypatch.setattr(server, "_serve", signalled)
     server.run(app(holder), holder, server.listen("127.0.0.1", 0), watch=0.0, grace=1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "_serve", real)
+        hear = lambda: [os.kill(os.getpid(), getattr(signal, name)) for name in ("SIGHUP", one)]  # noqa: E731
+        server.run(app(holder), holder, server.listen("127.0.0.1", 0), watch=0.0, grace=1.0, ready=hear)
+    assert holder.loads == 2
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no signals")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,8 +81,9 @@ def serve(
         )
     shown = f"[{host}]" if ":" in host else host
     where = f"http://{shown}:{listening.getsockname()[1]}/"
-    say(f"{len(holder.current):,} objects at {where} (Ctrl-C ends)")
-    run(app, holder, listening, watch=watch, grace=settings.timeout)
+    # Who reads that it serves may send signals: it hears them by then.
+    ready = partial(say, f"{len(holder.current):,} objects at {where} (Ctrl-C ends)")
+    run(app, holder, listening, watch=watch, grace=settings.timeout, ready=ready)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

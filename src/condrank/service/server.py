@@ -11,8 +11,9 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 try:
@@ -65,7 +66,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float, grace: float) -> None:
+def run(
+    app: Any,
+    holder: ModelHolder,
+    listening: socket.socket,
+    *,
+    watch: float,
+    grace: float,
+    ready: Callable[[], None] = lambda: None,
+) -> None:
     """Serve until SIGINT or SIGTERM; requests that began are answered first.
 
     Parameters
@@ -80,6 +89,8 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
         Seconds between checks of the model's file, which is loaded again if it changed; 0: never.
     grace : float
         Seconds that running requests have to finish at the end.
+    ready : callable
+        Called when signals are heard: from then on none is lost.
     """
     limits: Limits = app.state.limits
     connections: Connections = app.state.connections
@@ -97,8 +108,9 @@ def run(app: Any, holder: ModelHolder, listening: socket.socket, *, watch: float
         timeout_graceful_shutdown=max(1, round(grace)),
     )
     server = _Server(config)
-    with bounded_logs(), _rare_collections(), _quick_switches(), _signals_heard(server):
-        asyncio.run(_serve(server, holder, listening, watch))
+    with bounded_logs(), _rare_collections(), _quick_switches(), _signals_heard(server) as reload:
+        ready()
+        asyncio.run(_serve(server, holder, listening, watch, reload))
 
 
 class _Server(uvicorn.Server):
@@ -155,27 +167,34 @@ def _quick_switches() -> Iterator[None]:
 
 
 @contextmanager
-def _signals_heard(server: uvicorn.Server) -> Iterator[None]:
-    """End the server on a signal that comes before uvicorn listens to signals.
+def _signals_heard(server: uvicorn.Server) -> Iterator[Event]:
+    """Hear signals that come before the event loop does: end the server, or set the event that is given on SIGHUP.
 
     Uvicorn sends the signal that ended it once more, for the handlers from before. It then changes nothing.
     """
+    reload = Event()
 
     def end(*_: Any) -> None:
         server.should_exit = True
 
     before = {one: signal.signal(one, end) for one in (signal.SIGINT, signal.SIGTERM)}
+    if hasattr(signal, "SIGHUP"):
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: reload.set())
     try:
-        yield
+        yield reload
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
 
 
-async def _serve(server: uvicorn.Server, holder: ModelHolder, listening: socket.socket, watch: float) -> None:
+async def _serve(
+    server: uvicorn.Server, holder: ModelHolder, listening: socket.socket, watch: float, reload: Event
+) -> None:
     loop = asyncio.get_running_loop()
     if hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, holder.reload))
+    if reload.is_set():  # asked for before the loop could hear it
+        loop.run_in_executor(None, holder.reload)
     watching = asyncio.create_task(_watch(holder, watch)) if watch > 0 else None
     await server.serve(sockets=[listening])
     if watching is not None:
