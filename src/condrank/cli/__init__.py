@@ -42,6 +42,8 @@ def _one_line_errors() -> Iterator[None]:
     except UsageError as error:
         error.message = visible(error.message)
         raise
+    except ValueError as error:  # of reading arguments, such as a path with a zero byte; a command catches its own
+        fail(str(error))
     except KeyboardInterrupt:  # before or after the command, which catches its own
         fail("interrupted", INTERRUPTED)
 

@@ -33,6 +33,9 @@ def answers() -> Console:
 def progress_bar() -> Progress:
     """A progress bar on stderr if that is a terminal."""
     console = Console(stderr=True)
+    console.quiet = (
+        not console.is_terminal
+    )  # rich before 14.3 writes an empty line at the end of a bar that is disabled
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
