@@ -1,4 +1,4 @@
-"""The command ``python -m benchmarks [suite ...] [--quick] [--output folder]``."""
+"""The command ``python -m benchmarks [suite ...] [--quick] [--output folder]``; ``soak`` has options of its own."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ STORIES = (
     "distributed",
     "approximate",
     "memory",
+    "soak",
 )
 OUTPUT = Path("docs/benchmarks")
 
@@ -53,6 +54,11 @@ def main(
     suites: Annotated[list[str] | None, typer.Argument(help="Suites to run; all by default.")] = None,
     quick: Annotated[bool, typer.Option(help="Tiny sizes; writes nothing unless --output is given.")] = False,
     output: Annotated[Path | None, typer.Option(help="Folder for tables and pictures [docs/benchmarks].")] = None,
+    minutes: Annotated[float | None, typer.Option(min=0.0, help="soak: how long; 0: one trial of each part.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="soak: seed of the first trial.")] = None,
+    part: Annotated[
+        str | None, typer.Option(help="soak: only this part; writes nothing unless --output is given.")
+    ] = None,
 ) -> None:
     """Measure condrank. Prints tables, and writes them as CSV, Markdown and PNG to a folder."""
     load_suites()
@@ -60,13 +66,18 @@ def main(
     unknown = [name for name in suites or [] if name not in SUITES]
     if unknown:
         raise typer.BadParameter(f"no suite {', '.join(unknown)}; there are {', '.join(SUITES)}")
-    folder = output or (None if quick else OUTPUT)
+    given = {"minutes": minutes, "seed": seed, "part": part}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and list(suites or []) != ["soak"]:
+        raise typer.BadParameter(f"{', '.join(given)}: only for the suite soak, alone")
+    folder = output or (None if quick or part else OUTPUT)
     console.print(f"{machine()}\n", highlight=False)
     failed, missed, bars = [], [], 0
     for name in suites or SUITES:
         start = time.perf_counter()
         try:
-            outcome = Outcome(SUITES[name], SUITES[name].run(quick), time.perf_counter() - start, quick)
+            rows = SUITES[name].run(quick, **given)
+            outcome = Outcome(SUITES[name], rows, time.perf_counter() - start, quick)
             show(outcome, console)
             if folder is not None:
                 write(outcome, folder)

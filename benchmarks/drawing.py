@@ -30,7 +30,7 @@ def _bars(suite: Suite, rows: list[Row]) -> Figure:
     figure = Figure(figsize=(8.6, 1.1 + 0.27 * max(1, len(shown))), layout="constrained")
     ax = figure.subplots()
     ratios = np.array([row.ratio for row in shown], dtype=float)
-    errors = all(row.unit == "error" for row in shown)
+    errors = bool(shown) and all(row.unit == "error" for row in shown)
     ends = np.concatenate([ratios, [row.bar for row in shown if row.bar is not None], [] if errors else [1.0]])
     logarithmic = ends.max() > 20 * ends.min()
     left = 10 ** np.floor(np.log10(ends.min()) - 0.2) if logarithmic else 0.0

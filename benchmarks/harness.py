@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 class Row:
     """One line of a table: a measured value, the floor measured beside it, and the bar for their ratio.
 
-    ``measured`` and ``floor`` are in ``unit`` ("s", "MiB", "iterations", "error", "slope", "share", "×"). Without a
-    floor the ratio is the measured value itself. ``series`` and ``x`` give the row's place on a curve.
+    ``measured`` and ``floor`` are in ``unit`` ("s", "MiB", "iterations", "error", "slope", "share", "failed",
+    "×"). Without a floor the ratio is the measured value itself. ``series`` and ``x`` give the row's place on a curve.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Suite:
     name: str
     title: str
     about: str
-    run: Callable[[bool], list[Row]]
+    run: Callable[..., list[Row]]
     plot: str
     axes: tuple[str, str]
 
@@ -60,9 +60,9 @@ SUITES: dict[str, Suite] = {}
 
 
 def suite(title: str, *, plot: str = "bars", axes: tuple[str, str] = ("", "")) -> Callable[..., Any]:
-    """Register a function(quick) -> rows under its own name. Its docstring is the text above the table."""
+    """Register a function(quick, …) -> rows under its own name. Its docstring is the text above the table."""
 
-    def register(run: Callable[[bool], list[Row]]) -> Callable[[bool], list[Row]]:
+    def register(run: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         name = run.__name__
         SUITES[name] = Suite(name, title, " ".join((run.__doc__ or "").split()), run, plot, axes)
         return run

@@ -1,4 +1,4 @@
-"""Arrays that must not be written: of pandas 3, of files mapped into memory, of Dask. Nothing may write to its input."""
+"""Arrays that must not be written: of pandas 3, or of files mapped into memory. Nothing writes to its input."""
 
 import warnings
 

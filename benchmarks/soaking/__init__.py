@@ -1,0 +1,1 @@
+"""Parts of the suite ``soak``: one file each. A trial takes a seed and a folder, and raises if anything is wrong."""
