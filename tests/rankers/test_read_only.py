@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker, baselines, diagnose, metrics
+from condrank.kernels.shorthand import NAMES as KERNELS
 from condrank.metrics.inversions import count_pairs
 from condrank.model_selection import cross_validate
-from condrank.kernels.shorthand import NAMES as KERNELS
 from condrank.products.sampled import SampledProducts
 
 RANDOM = np.random.default_rng(0)
