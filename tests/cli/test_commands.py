@@ -172,6 +172,12 @@ def test_demo_works_through_pipes_in_time(tmp_path):
         ("", "from condrank import ConditionalRanker", {"matplotlib", "numba", "typer"}),
         # scikit-learn itself imports pandas and rich where they are installed; condrank adds no reason of its own.
         ("import sklearn.base, sklearn.callback", "from condrank import ConditionalRanker", {"pandas", "rich"}),
+        # Nothing of scikit-learn beyond what every fit needs.
+        (
+            "import sklearn.metrics.pairwise",
+            "from condrank import ConditionalRanker",
+            {"sklearn.cluster", "sklearn.svm"},
+        ),
         ("", "import condrank.cli", {"sklearn", "matplotlib", "pandas", "numba", "scipy"}),
     ],
 )
