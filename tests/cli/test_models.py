@@ -377,7 +377,8 @@ def test_a_pipe_that_closes_is_no_error():
 def test_interrupt_is_one_line_and_130(tmp_path):
     os.mkfifo(tmp_path / "slow.csv")  # reading it waits for a writer
     command = [sys.executable, "-m", "condrank", "diagnose", "--edges", str(tmp_path / "slow.csv")]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731  # jobs in the background ignore it
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     writer = os.open(tmp_path / "slow.csv", os.O_WRONLY)  # returns once the command reads
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

@@ -162,6 +162,8 @@ def test_a_terminal_gets_no_control_characters(form):
 
 
 # Packages whose import interrupts the command, as Ctrl-C in this moment does.
+# A job in the background, such as a test run there, ignores interrupts.
+HEARD = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 INTERRUPTING = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)\n"
 
 
@@ -169,7 +171,7 @@ INTERRUPTING = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\nti
 @pytest.mark.parametrize("package", ["rich", "numpy"])
 def test_an_interrupt_while_the_command_starts_is_one_line_and_130(package, tmp_path):
     (tmp_path / f"{package}.py").write_text(INTERRUPTING)
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from condrank.__main__ import main; main()"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {HEARD}; from condrank.__main__ import main; main()"
     words = ["rank", "model", "-q", ODD[0]]
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "condrank: interrupted\n")
@@ -179,6 +181,6 @@ def test_an_interrupt_while_the_command_starts_is_one_line_and_130(package, tmp_
 def test_an_interrupt_in_code_from_a_string_is_130_too(tmp_path):
     # Python notes such an interrupt, and would end itself by the signal.
     (tmp_path / "sklearn.py").write_text(f"exec({INTERRUPTING!r})")
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from condrank.__main__ import main; main()"
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {HEARD}; from condrank.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code, "rank", "model", "-q", "1"], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (130, b"condrank: interrupted\n")

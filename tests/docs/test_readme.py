@@ -41,7 +41,7 @@ def test_commands_name_an_extra_and_a_script_that_exist():
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert "test" in project["optional-dependencies"]
-    assert project["scripts"]["condrank"] == "condrank.cli:app"
+    assert project["scripts"]["condrank"] == "condrank.__main__:main"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a bash script")

@@ -9,13 +9,13 @@ from condrank.base.measured import (
     TIMES_FLOPS_PER_MULTIPLICATION,
     TRANSPOSED_FLOPS_PER_ENTRY,
 )
-from condrank.products.sampled import numba_loops
+from condrank.products.sampled import has_numba
 
 
 def loops_for(backend: str, n_pairs: int, width: int) -> str:
     """Which loops `SampledProducts` will run, "numba" or "numpy"."""
     small = backend == "auto" and n_pairs * width < NUMBA_LEAST_MULTIPLICATIONS
-    return "numpy" if backend == "numpy" or small or numba_loops() is None else "numba"
+    return "numpy" if backend == "numpy" or small or not has_numba() else "numba"
 
 
 def dense_products(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> tuple[bool, bool]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,11 @@ def times_loop(indptr, indices, entries, B, first, last, out):
             value = entries[e]
             for k in range(B.shape[1]):
                 out[i, k] += value * B[j, k]
+
+
+def has_numba() -> bool:
+    """Whether numba is installed. It is not imported, which takes longer than to load a model."""
+    return find_spec("numba") is not None
 
 
 @cache
