@@ -180,7 +180,7 @@ def is_private(name):
 
 
 # Names of Python (``sys._getframe``, named tuples) and of Dask arrays, which have no public ones for this.
-OF_OTHERS = ("_getframe", "_replace", "_asdict", "_fields", "_meta")
+OF_OTHERS = ("_exit", "_getframe", "_replace", "_asdict", "_fields", "_meta")
 
 
 def is_own(node):
