@@ -8,7 +8,6 @@ from scipy import sparse
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker, baselines, diagnose, metrics
 from condrank.kernels.shorthand import NAMES as KERNELS
-from condrank.metrics.inversions import count_pairs
 from condrank.model_selection import cross_validate
 from condrank.products.sampled import SampledProducts
 
@@ -121,7 +120,7 @@ def test_every_measure(name):
         for average in ("pooled", None):
             try:
                 wanted = measure(truth.copy(), scores.copy(), average=average)
-            except ValueError:  # an average that this measure does not have
+            except (TypeError, ValueError):  # an average that this measure does not have
                 continue
             np.testing.assert_array_equal(measure(locked(truth), locked(scores), average=average), wanted)
 
@@ -140,8 +139,6 @@ def test_compiled_loops(backend):
         found.append([products.at_edges(make(Z), make(Z)), products.times(make(W), make(Z))])
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
-    counted = [count_pairs(make(DRAWN), make(LABELS["symmetric"]), backend=backend) for make in (np.copy, locked)]
-    np.testing.assert_array_equal(np.asarray(counted[0]), np.asarray(counted[1]))
 
 
 @pytest.mark.filterwarnings("ignore")
