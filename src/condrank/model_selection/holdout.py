@@ -25,7 +25,7 @@ ROUGH_MAX_ITER = 100
 # has settled. Newton's method needs less: its last step is precise.
 SEARCH_TOL, NEWTON_SEARCH_TOL = 1e-4, 1e-2
 # With fewer edges a search is as precise as the last fit, as it takes little time anyway, unless cv="holdout".
-SETTLING_LEAST_EDGES = 5_000
+SETTLING_LEAST_EDGES = 20_000
 # Up to this many edges: number of holdouts, and share of nodes (or edges) held out. With many edges, half of the nodes
 # are enough to learn from, and one holdout is enough to choose λ, which does not grow with the number of edges.
 HOLDOUTS = ((5_000, 5, 0.3), (20_000, 3, 0.3), (float("inf"), 1, 0.5))

@@ -89,7 +89,7 @@ object_kernel, fit_intercept
         As for `ConditionalRanker`.
     search_tol, search_max_iter : float, int, optional
         ``tol`` and ``max_iter`` of the fits that choose λ. Their ConvergenceWarnings are not shown if these are given.
-        By default a search over fewer than 5,000 edges is as precise as the last fit. With more edges, or with
+        By default a search over fewer than 20,000 edges is as precise as the last fit. With more edges, or with
         ``cv="holdout"``, iterations end when it is clear which λ ranks best: at 10⁻⁴ (0.01 for the logistic loss) or
         before, when a loss has settled. λ smaller than one that is clearly worse than the best are given up, and have
         its loss.
