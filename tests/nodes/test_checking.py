@@ -66,7 +66,7 @@ def test_features_of_a_wrong_form_are_refused(given, message):
             (["ann", "zoe", "zed"], ["bob"] * 3, [1] * 3),
             {"ids": IDS},
             r"sources has 2 id\(s\) that no node has, the first is 'zoe' at position 1; "
-            "the ids of the nodes are like 'ann'",
+            "ids are like 'ann'",
         ),
         ((["ann"], [1], [1]), {"ids": IDS}, r"targets has 1 id\(s\) that no node has, the first is 1"),
         (([0, 1], [1], [1, 1]), {}, r"targets must have one entry for each of the 2 sources, got \(1,\)"),

@@ -13,7 +13,7 @@ from condrank.baselines.base import Baseline
 from condrank.graph import RelationGraph
 from condrank.models.placed import similarity_at
 from condrank.nodes import Nodes
-from condrank.nodes.checking import read_nodes
+from condrank.nodes.reading import read_nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.observations import Edges
 from condrank.rankers.checks import as_graph

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,15 +96,11 @@ def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
 
     if not given:
         return
-    places = Ids(ids).places(as_id_array(given))
-    for name, place in zip(given, places, strict=True):
-        if place >= 0:
-            continue
-        known = {str(plain(one)): None for one in ids}
-        near = difflib.get_close_matches(name, known, n=3)
-        near += [one for one in known if one.casefold() == name.casefold() and one not in near]
-        hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"ids are like {next(iter(known))!r}"
-        fail(f"{option}: the model does not know {name!r}; {hint}")
+    names, asked = Ids(ids), as_id_array(given)
+    places = names.places(asked)
+    if (places < 0).any():
+        row = int((places < 0).argmax())
+        fail(f"{option}: the model does not know {given[row]!r}; {names.advice(asked, row)}")
 
 
 def _ids_of(file: Path, option: str) -> list[str]:

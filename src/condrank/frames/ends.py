@@ -67,7 +67,7 @@ def refuse_unknown(columns: Columns, ends: list[End], may_be_two: bool) -> None:
         several = f"; {len(names)} ids in {in_rows} belong to no {what}: {', '.join(names[:SHOWN])}{more}"
     raise ValueError(
         f"{columns.where(row)}, {first.name}: no {first.what} has the id {shown(first.given, row)!r}{several}; "
-        f"{first.ids.hint}{_second_kind(*ends) if may_be_two else ''}"
+        f"{first.ids.advice(first.given, row)}{_second_kind(*ends) if may_be_two else ''}"
     )
 
 

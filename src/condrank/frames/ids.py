@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from condrank.frames.alike import spelled_alike
 from condrank.frames.columns import Columns, as_objects, canonical
 
 NANOSECONDS = {("D", 1): 86_400 * 10**9, ("s", 1): 10**9, ("ms", 1): 10**6, ("us", 1): 10**3, ("ns", 1): 1}
@@ -58,6 +59,7 @@ class Ids:
 
     def __init__(self, ids: np.ndarray, hint: str = ""):
         self.ids = ids
+        self._has_own_hint = bool(hint)
         self.hint = hint or (f"ids are like {shown(ids, 0)!r}" if len(ids) else "there are none")
         self._place = {key: position for position, key in enumerate(keys(ids))}
         self._strings = all(isinstance(key, str) for key in self._place)
@@ -74,7 +76,7 @@ class Ids:
             row = int(np.argmax(found < 0))
             different = len(set(keys(given[found < 0])))
             more = f" ({different} such ids in all)" if different > 1 else ""
-            raise ValueError(f"{where(row)}: no {what} has the id {shown(given, row)!r}{more}; {self.hint}")
+            raise ValueError(f"{where(row)}: no {what} has the id {shown(given, row)!r}{more}; {self.advice(given, row)}")
         return found
 
     def places(self, given: np.ndarray, where: Callable[[int], str] = str) -> np.ndarray:
@@ -82,10 +84,23 @@ class Ids:
         wanted = [_hashable(key, where, row) for row, key in enumerate(keys(given))]
         found = np.fromiter((self._place.get(key, -1) for key in wanted), np.int64, len(wanted))
         if (found < 0).any() and all(isinstance(key, str) for key in wanted) != self._strings:
-            if self._texts is None:
-                self._texts = {_text(key): position for key, position in self._place.items()}
-            found = np.fromiter((self._texts.get(_text(key), -1) for key in wanted), np.int64, len(wanted))
+            texts = self._by_text()
+            found = np.fromiter((texts.get(_text(key), -1) for key in wanted), np.int64, len(wanted))
         return found
+
+    def advice(self, given: np.ndarray, row: int = 0) -> str:
+        """What to say about an id that no node has: ids that are spelled alike, otherwise the hint."""
+        if self._has_own_hint:
+            return self.hint
+        (key,) = keys(given[row : row + 1])
+        known = self._place if self._strings else self._by_text()
+        near = spelled_alike(_text(key), known)
+        return f"did you mean {' or '.join(map(repr, near))}?" if near else self.hint
+
+    def _by_text(self) -> dict[str, int]:
+        if self._texts is None:
+            self._texts = {_text(key): position for key, position in self._place.items()}
+        return self._texts
 
 
 def listed_ids(given: Any) -> Any:

@@ -11,7 +11,8 @@ from scipy import sparse
 from condrank.base.arrays import check_features
 from condrank.base.checks import check_ids
 from condrank.base.dask import is_dask
-from condrank.nodes.checking import check_edges, check_labels, check_node_data
+from condrank.nodes.checking import check_edges, check_labels
+from condrank.nodes.reading import graph_nodes
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges, Factored, Observations
 
@@ -233,9 +234,8 @@ def check_nodes(X: Any, ids: Any, name: str, ids_name: str, distributed: bool) -
         from condrank.distributed.rows import check_rows
 
         base = check_rows(X, name)
-    else:
-        base: Any = check_node_data(X, name)
-    return Nodes(base, None, None if ids is None else check_ids(ids, base.shape[0], ids_name))
+        return Nodes(base, None, None if ids is None else check_ids(ids, base.shape[0], ids_name))
+    return graph_nodes(X, ids, name, ids_name)
 
 
 def observe(Y: Any, unstored: str, nodes: Nodes) -> Observations:

@@ -10,6 +10,7 @@ import numpy as np
 from condrank.base.dask import is_dask
 from condrank.graph.making import GraphConstructors, check_domains, observe
 from condrank.nodes.checking import choose
+from condrank.nodes.reading import label_relation
 from condrank.nodes.store import Nodes
 from condrank.observations import Complete, Edges, Observations
 
@@ -33,7 +34,9 @@ class RelationGraph(GraphConstructors):
     ----------
     X : array-like or scipy sparse array of shape (n_nodes, n_features)
         Features of the nodes; or their kernel matrix (n_nodes, n_nodes) for a ranker with ``kernel="precomputed"``; or
-        a list of texts, one per node, which a `NodeTransformer` encodes.
+        a list of texts, one per node, which a `NodeTransformer` encodes; or a dict of several of them, named views.
+        The labels of a pandas frame are ids (except those of a plain ``RangeIndex``): all frames, also Y, may have the
+        same labels in any order.
     Y : array-like or scipy sparse array of shape (n_nodes, n_objects)
         Relation values. NaN means not observed; in a sparse Y, so does an entry that is not stored.
     objects : array-like of shape (n_objects, n_features), optional
@@ -42,7 +45,7 @@ class RelationGraph(GraphConstructors):
     unstored : {"unobserved", "zero"}
         What the unstored entries of a sparse Y mean: not observed, or zero.
     ids, object_ids : array-like of shape (n_nodes,) and (n_objects,), optional
-        Unique names of the nodes and of the objects.
+        Unique names of the nodes and of the objects; by default the labels of frames.
     probabilities : bool, optional
         Whether a reciprocal relation is on the 0..1 scale (the probability that v beats v'; centred at ½). The default
         is yes if every value lies within 0..1 and the two directions of every pair sum to one.
@@ -78,6 +81,7 @@ class RelationGraph(GraphConstructors):
         if unstored not in ("unobserved", "zero"):
             raise ValueError(f"unstored must be 'unobserved' or 'zero', got {unstored!r}")
         nodes, others = check_domains(X, objects, ids, object_ids, is_dask(Y))
+        Y, nodes, others = label_relation(Y, nodes, others)
         self._set(nodes, others, observe(Y, unstored, nodes), probabilities)
 
     def _set(self, nodes: Nodes, others: Nodes, relation: Observations, probabilities: bool | None) -> RelationGraph:
@@ -114,6 +118,16 @@ class RelationGraph(GraphConstructors):
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """Ids of the nodes; None if they have none."""
+        return self.nodes.ids
+
+    @property
+    def object_ids(self) -> np.ndarray | None:
+        """Ids of the objects, in a single domain those of the nodes; None if they have none."""
+        return self.objects.ids
 
     @property
     def n_nodes(self) -> int:

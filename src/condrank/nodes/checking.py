@@ -28,11 +28,6 @@ def check_node_data(X: Any, name: str) -> Any:
     return check_features(X, name)
 
 
-def read_nodes(given: Any, name: str) -> Nodes:
-    """Nodes to score, from features, or from a dict of views."""
-    return Nodes(check_views(given, name) if isinstance(given, Mapping) else check_features(given, name))
-
-
 def check_labels(values: np.ndarray, name: str, dtype: np.dtype) -> np.ndarray:
     """Floating labels without infinities. NaN is left to the caller. Integers and booleans become ``dtype``."""
     if values.dtype.kind not in "fiub":
@@ -56,12 +51,13 @@ def positions(given: Any, nodes: Nodes, name: str, ids: Ids | None = None) -> np
     if len(given) == 0:
         return np.zeros(0, dtype=np.int64)
     if nodes.ids is not None:
-        found = (ids or Ids(nodes.ids)).places(given, lambda position: f"{name}, position {position}")
+        names = ids or Ids(nodes.ids)
+        found = names.places(given, lambda position: f"{name}, position {position}")
         if (found < 0).any():
             edge = int(np.argmax(found < 0))
             raise ValueError(
                 f"{name} has {int((found < 0).sum())} id(s) that no node has, the first is {given.tolist()[edge]!r} "
-                f"at position {edge}; the ids of the nodes are like {nodes.ids.tolist()[0]!r}"
+                f"at position {edge}; {names.advice(given, edge)}"
             )
         return found
     if given.dtype.kind not in "iu":

@@ -81,7 +81,7 @@ class GivenKernel:
     def _columns_by_id(self, nodes: Nodes) -> np.ndarray | None:
         """Columns of the training nodes in another kernel matrix with ids, which may be in any order."""
         names, training = nodes.base_ids, self.nodes.ids
-        if names is None or training is None or nodes.base.shape[0] != nodes.base.shape[1]:
+        if names is None or training is None or nodes.against_training or nodes.base.shape[0] != nodes.base.shape[1]:
             return None
         columns = Ids(names).places(training)
         missing = columns < 0

@@ -112,6 +112,9 @@ class NodeSimilarity:
         known = np.flatnonzero(places >= 0)
         column[places[known]] = known
         rows = self.places(nodes)
+        if len(known) > len(np.unique(places[known])):  # an object may be asked for more than once
+            K[(rows[:, None] == places) & (rows >= 0)[:, None]] = 1
+            return K
         found = np.where(rows >= 0, column[rows], -1)
         here = np.flatnonzero(found >= 0)
         K[here, found[here]] = 1

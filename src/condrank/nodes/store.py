@@ -28,13 +28,27 @@ class Nodes:
         Ids of the nodes of the base.
     is_kernel : bool
         Whether the base is known to be a kernel matrix, such as one that was read from a file.
+    columns : dict, optional
+        Names of the features by view (None without views), as a data frame has them.
+    against_training : bool
+        Whether rows of a kernel are values against the training nodes in their order, whatever the ids of the rows.
     """
 
     def __init__(
-        self, base: Any, index: np.ndarray | None = None, ids: np.ndarray | None = None, is_kernel: bool = False
+        self,
+        base: Any,
+        index: np.ndarray | None = None,
+        ids: np.ndarray | None = None,
+        is_kernel: bool = False,
+        columns: dict[str | None, list[str]] | None = None,
+        against_training: bool = False,
     ):
         self.base, self.index, self.is_kernel = base, index, is_kernel
+        self.columns, self.against_training = columns or {}, against_training
         self._ids = ids
+
+    def _with(self, base: Any, index: np.ndarray | None, ids: np.ndarray | None) -> Nodes:
+        return Nodes(base, index, ids, self.is_kernel, self.columns, self.against_training)
 
     def __len__(self) -> int:
         return self.base.shape[0] if self.index is None else len(self.index)
@@ -91,11 +105,13 @@ class Nodes:
             )
         if name not in parts:
             raise ValueError(f"the kernel uses the view {name!r}, which the nodes do not have; they have {[*parts]}")
-        return Nodes(parts[name], self.index, self._ids, self.is_kernel or name in self.base.kernels)
+        is_kernel, columns = self.is_kernel or name in self.base.kernels, self.columns.get(name)
+        named: dict[str | None, list[str]] = {} if columns is None else {None: columns}
+        return Nodes(parts[name], self.index, self._ids, is_kernel, named, self.against_training)
 
     def take(self, index: np.ndarray) -> Nodes:
         """A subset; only the index is new."""
-        return Nodes(self.base, index if self.index is None else self.index[index], self._ids, self.is_kernel)
+        return self._with(self.base, index if self.index is None else self.index[index], self._ids)
 
     def emptied(self, dtype: Any) -> Nodes:
         """No nodes, with the columns of these, in a floating type."""
@@ -105,7 +121,7 @@ class Nodes:
 
     def astype(self, dtype: Any) -> Nodes:
         """These nodes with their data in another floating type, as a new base."""
-        return Nodes(self.rows.astype(dtype), None, self.ids, self.is_kernel)
+        return self._with(self.rows.astype(dtype), None, self.ids)
 
     def block(self, rows: slice) -> Nodes:
         """A contiguous run of these nodes."""
@@ -135,6 +151,8 @@ class Nodes:
         ``matrices`` names the views that are kernel matrices, of which only the values among these nodes are kept.
         """
         given: dict[str, Any] = {"ids": ids_to(self.ids, arrays)}
+        if self.columns:
+            given["columns"] = [[view, list(names)] for view, names in self.columns.items()]
         if not isinstance(self.base, Views):
             arrays.matrix("nodes", self.kernel_with(self) if None in matrices else self.rows)
             return given
@@ -156,7 +174,20 @@ class Nodes:
             if not parts or len(parts) < len(names) or len({part.shape[0] for part in parts.values()}) > 1:
                 raise ValueError(f"the views of {held.name} must be different and of one length, got {names!r}")
             base = Views(parts)
-        return cls(base, None, ids_from(given["ids"], base.shape[0], held))
+        ids = ids_from(given["ids"], base.shape[0], held)
+        return cls(base, None, ids, columns=_columns_from(given.get("columns"), base))
+
+
+def _columns_from(given: Any, base: Any) -> dict[str | None, list[str]]:
+    """Stored names of features, checked against the data."""
+    columns: dict[str | None, list[str]] = {}
+    for view, names in [] if given is None else given:
+        held = base.parts if isinstance(base, Views) else {None: base}
+        named = isinstance(names, list) and all(isinstance(one, str) for one in names)
+        if view not in held or not named or len(set(names)) != held[view].shape[1]:
+            raise ValueError(f"the names of the features must be those of the nodes, got {names!r:.60}")
+        columns[view] = names
+    return columns
 
 
 def same_values(one: Any, other: Any) -> bool:

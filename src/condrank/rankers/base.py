@@ -16,7 +16,8 @@ from condrank.fitting.judging import pooled_rank_loss
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.nodes.checking import positions, read_nodes
+from condrank.nodes.checking import positions
+from condrank.nodes.reading import read_nodes
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
@@ -206,10 +207,12 @@ def read_pair(ranker: Ranker, queries: Any, objects: Any) -> tuple[Nodes, Nodes 
 
 def read_side(ranker: Ranker, given: Any, name: str) -> Nodes:
     """Conditioning nodes ("queries") or objects: features, views, or known nodes by their ids or positions."""
-    if isinstance(given, Mapping) or sparse.issparse(given) or np.ndim(given) != 1:
-        return read_nodes(given, name)
     model = fitted_of(ranker).model
-    known: Nodes = (model.rows if name == "queries" else model.cols).nodes
+    side = getattr(model, "rows" if name != "objects" else "cols", None)
+    known: Nodes = fitted_of(ranker).objects if side is None else side.nodes
+    if isinstance(given, Mapping) or sparse.issparse(given) or np.ndim(given) != 1:
+        kernel = getattr(side, "kernel", None)
+        return read_nodes(given, name, known, frozenset() if kernel is None else kernel.matrices)
     if name == "objects" and known.ids is None:
         known = fitted_of(ranker).objects
     if not len(known) or (known.ids is None and np.asarray(given).dtype.kind not in "iu"):
