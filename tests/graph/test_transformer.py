@@ -156,7 +156,7 @@ def test_rankers_refuse_raw_texts():
 def test_wrong_transformers_are_refused():
     with pytest.raises(NotFittedError):
         NodeTransformer(StandardScaler()).transform(make_graph())
-    with pytest.raises(ValueError, match="object_transformer must be a transformer, 'same' or None, got 'other'"):
+    with pytest.raises(ValueError, match="object_transformer must be a transformer, 'same', 'passthrough' or None"):
         NodeTransformer(StandardScaler(), "other").fit(make_graph())
     broken = NodeTransformer(FunctionTransformer(lambda X: X * np.inf))
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="transformed nodes must be finite"):

@@ -114,7 +114,6 @@ def test_an_error_in_a_frame_names_the_position_of_the_row(library, nodes, edges
         ({"drop": ["age"], "text": ["age"]}, "drop has column 'age', which is named twice"),
         ({"categorical": ["id"]}, "id='id' has the ids"),
         ({"object_id": "id"}, "object_id needs objects"),
-        ({"kernel": np.eye(4), "objects": NODES}, "kernel needs a single domain"),
         ({"objects": NODES, "mirror": "same"}, "mirror='same' needs a single domain"),
     ],
 )

@@ -192,7 +192,7 @@ def test_rankers_and_arguments_that_do_not_fit_are_refused(tmp_path, fitted):
 
 @pytest.mark.parametrize("method", ["fit", "plan"])
 def test_a_kernel_needs_a_ranker_of_kernels(method):
-    with pytest.raises(ValueError, match=r"kernel='precomputed', got 'linear': TableRanker\(ConditionalRanker"):
+    with pytest.raises(ValueError, match=r"with Precomputed\(\), got 'linear': TableRanker\(ConditionalRanker"):
         getattr(TableRanker(), method)(
             None, {"source": [0, 1], "target": [1, 2], "value": [1.0, 2.0]}, kernel=SMALL_KERNEL
         )

@@ -76,7 +76,9 @@ class Ids:
             row = int(np.argmax(found < 0))
             different = len(set(keys(given[found < 0])))
             more = f" ({different} such ids in all)" if different > 1 else ""
-            raise ValueError(f"{where(row)}: no {what} has the id {shown(given, row)!r}{more}; {self.advice(given, row)}")
+            raise ValueError(
+                f"{where(row)}: no {what} has the id {shown(given, row)!r}{more}; {self.advice(given, row)}"
+            )
         return found
 
     def places(self, given: np.ndarray, where: Callable[[int], str] = str) -> np.ndarray:

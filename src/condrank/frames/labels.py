@@ -15,7 +15,8 @@ def is_frame(given: Any) -> bool:
     """Whether it is a data frame, of any library. Looks at its attributes, so no library is imported."""
     if isinstance(given, np.ndarray) or is_dask(given):
         return False
-    return hasattr(given, "columns") and hasattr(given, "shape") and hasattr(given, "__array__")
+    # Attributes of the type: those of a lazy frame may have to be computed.
+    return all(hasattr(type(given), name) for name in ("columns", "shape", "__array__"))
 
 
 def row_labels(frame: Any) -> np.ndarray | None:
@@ -76,3 +77,16 @@ def square_of(frame: Any) -> np.ndarray:
     rows, columns = row_labels(frame), column_labels(frame)
     assert rows is not None and columns is not None
     return np.asarray(frame)[:, order_of(columns, rows, "the columns of a kernel", "its index")]
+
+
+def index_ids(frame: Any) -> np.ndarray | None:
+    """The index of a table of nodes as ids, if it names them: it has a name itself, or is not of whole numbers.
+
+    Whole numbers without a name are what is left of counted rows when some of them are chosen.
+    """
+    if not is_frame(frame):
+        return None
+    labels = row_labels(frame)
+    if labels is None or (labels.dtype.kind in "iu" and frame.index.name is None):
+        return None
+    return labels

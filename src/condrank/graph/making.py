@@ -169,7 +169,14 @@ class GraphConstructors(ABC):
             Nodes of a second domain, at which edges end.
         kernel : path-like, ndarray or frame, optional
             Kernel matrix of the nodes instead of features, for a ranker with ``kernel="precomputed"``; see
-            `condrank.tables.read_kernel`. The ids are those of the kernel, or those of ``nodes``.
+            `condrank.tables.read_kernel`. The ids are those of the kernel, or those of ``nodes``. A dict of matrices
+            makes views of them.
+        views : dict, optional
+            Several views of the nodes by name, for kernels with ``view=``: tables with ids, kernel matrices (files or
+            frames with the same ids on both sides), or arrays in the order of the other views. They are aligned by id.
+            Columns of ``nodes`` are then the view "nodes", and a ``kernel`` without a name is the view "kernel".
+        object_views, object_kernel : optional
+            The same for the objects of a second domain.
         id, object_id : str, optional
             Column of the ids; by default "id", "node", "name" or the first column.
         source, target, value, weight, winner, loser, tie : str, optional

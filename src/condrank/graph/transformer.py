@@ -11,6 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from condrank.base.arrays import check_features
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.views import Views
+
+UNCHANGED = "passthrough"
 
 
 class NodeTransformer(TransformerMixin, BaseEstimator):
@@ -23,8 +26,9 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
     ----------
     transformer : estimator
         Any scikit-learn transformer of features. For nodes that are texts, a transformer of texts such as
-        ``TfidfVectorizer``; for nodes that are a table, a `condrank.tables.TableEncoder`.
-    object_transformer : estimator or "same", optional
+        ``TfidfVectorizer``; for nodes that are a table, a `condrank.tables.TableEncoder`. "passthrough" leaves the
+        nodes as they are, for example a kernel matrix beside objects that are a table.
+    object_transformer : estimator, "same" or "passthrough", optional
         Transformer for the objects of a second domain. By default a second ``transformer``, fitted on the objects.
         "same" uses the one that was fitted on the conditioning nodes (rows).
 
@@ -61,10 +65,11 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, Y: Any = None) -> NodeTransformer:
         """Fit on the nodes of a graph, or on plain features or texts. Y is ignored."""
         own = self.object_transformer
-        if isinstance(own, str) and own != "same":
-            raise ValueError(f"object_transformer must be a transformer, 'same' or None, got {own!r}")
-        check_transformer("transformer", self.transformer)
-        if own is not None and own != "same":
+        if isinstance(own, str) and own not in ("same", UNCHANGED):
+            raise ValueError(f"object_transformer must be a transformer, 'same', 'passthrough' or None, got {own!r}")
+        if not _is_unchanged(self.transformer):
+            check_transformer("transformer", self.transformer)
+        if own is not None and not isinstance(own, str):
             check_transformer("object_transformer", own)
         if not isinstance(X, RelationGraph):
             self.transformer_ = self.object_transformer_ = _fit(self.transformer, X)
@@ -79,7 +84,7 @@ class NodeTransformer(TransformerMixin, BaseEstimator):
         """A graph with transformed nodes if X is a graph, otherwise transformed features."""
         check_is_fitted(self, "transformer_")
         if not isinstance(X, RelationGraph):
-            return self.transformer_.transform(X)
+            return X if self.transformer_ is None else self.transformer_.transform(X)
         nodes = others = _transformed(X.nodes, self.transformer_)
         if X.is_two_domain:
             others = _transformed(X.objects, self.object_transformer_)
@@ -100,7 +105,14 @@ def check_transformer(name: str, given: Any) -> None:
         raise ValueError(f"{name} must be a scikit-learn transformer, with fit and transform, got {given!r}")
 
 
+def _is_unchanged(transformer: Any) -> bool:
+    return isinstance(transformer, str) and transformer == UNCHANGED
+
+
 def _fit(transformer: Any, data: Any) -> Any:
+    """A fitted copy; None for "passthrough"."""
+    if _is_unchanged(transformer):
+        return None
     fresh: Any = clone(transformer)
     return fresh.fit(data)
 
@@ -111,4 +123,9 @@ def _data(nodes: Nodes) -> Any:
 
 
 def _transformed(nodes: Nodes, transformer: Any) -> Nodes:
+    if transformer is None:
+        return nodes
+    if isinstance(nodes.base, Views):
+        # All nodes of the base, so that kernel matrices beside the tables stay whole.
+        return Nodes(transformer.transform(nodes.base), nodes.index, nodes.base_ids)
     return Nodes(check_features(transformer.transform(_data(nodes)), "transformed nodes"), None, nodes.ids)

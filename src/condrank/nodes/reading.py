@@ -21,7 +21,7 @@ SHOWN = 3  # names of columns in an error
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """The data of one view: values, ids of the rows, names of the features, and whether the columns are nodes too."""
 
     values: Any
@@ -41,7 +41,7 @@ def graph_nodes(X: Any, ids: Any, name: str, ids_name: str) -> Nodes:
     """
     if isinstance(X, Mapping):
         parts = {view: _of_training(values) for view, values in X.items()}
-        labels = _join(parts, name)
+        labels = join_parts(parts, name)
         base: Any = check_views({view: part[0] for view, part in labels[0].items()}, name)
         found, columns = labels[1], {view: part[1] for view, part in labels[0].items() if part[1]}
     else:
@@ -53,15 +53,17 @@ def graph_nodes(X: Any, ids: Any, name: str, ids_name: str) -> Nodes:
     return Nodes(base, None, named, columns=columns)
 
 
-def _of_training(values: Any) -> _Part:
+def _of_training(values: Any) -> Part:
     if not is_frame(values) or isinstance(values, Table | Views):
-        return _Part(values)
+        return Part(values)
     if is_square(values):
-        return _Part(square_of(values), row_labels(values), None, True)
-    return _Part(np.asarray(values), row_labels(values), _texts(column_labels(values)))
+        return Part(square_of(values), row_labels(values), None, True)
+    return Part(np.asarray(values), row_labels(values), _texts(column_labels(values)))
 
 
-def _join(parts: Mapping[Any, _Part], name: str) -> tuple[dict[Any, tuple[Any, list[str] | None]], np.ndarray | None]:
+def join_parts(
+    parts: Mapping[Any, Part], name: str
+) -> tuple[dict[Any, tuple[Any, list[str] | None]], np.ndarray | None]:
     """Values and names of all views in the order of the first that has ids, and these ids."""
     first = next((view for view, part in parts.items() if part.ids is not None), None)
     ids = None if first is None else parts[first].ids
@@ -100,7 +102,7 @@ def read_nodes(
             view: _of_query(values, f"view {view!r} of {name}", training, view, matrices, alone)
             for view, values in given.items()
         }
-        joined, ids = _join(parts, name)
+        joined, ids = join_parts(parts, name)
         return Nodes(check_views({view: part[0] for view, part in joined.items()}, name), None, ids, False, None, True)
     if training is not None and isinstance(training.base, Views) and not isinstance(given, Views):
         views = [*training.base.parts]
@@ -121,16 +123,16 @@ def _check_names(given: Mapping[Any, Any], trained: Views, name: str) -> None:
 
 def _of_query(
     values: Any, what: str, training: Nodes | None, view: Any, matrices: frozenset[str | None], alone: bool
-) -> _Part:
+) -> Part:
     if not is_frame(values) or isinstance(values, Table | Views):
-        return _Part(values)
+        return Part(values)
     ids, names, array = row_labels(values), column_labels(values), np.asarray(values)
     if training is None or names is None:
-        return _Part(array, ids)
+        return Part(array, ids)
     if view in matrices or (alone and None in matrices):
-        return _Part(array if training.ids is None else array[:, _of_kernel(names, training.ids, what)], ids)
+        return Part(array if training.ids is None else array[:, _of_kernel(names, training.ids, what)], ids)
     known = training.columns.get(view)
-    return _Part(array if known is None else array[:, _of_features(names, known, what)], ids)
+    return Part(array if known is None else array[:, _of_features(names, known, what)], ids)
 
 
 def _of_kernel(names: np.ndarray, trained: np.ndarray, what: str) -> np.ndarray:
@@ -174,9 +176,7 @@ def label_relation(Y: Any, nodes: Nodes, others: Nodes) -> tuple[Any, Nodes, Nod
         return Y, nodes, others
     values, one_domain = np.asarray(Y), others is nodes
     sides = [nodes, others]
-    for axis, (labels, what) in enumerate(
-        ((row_labels(Y), "the index of Y"), (column_labels(Y), "the columns of Y"))
-    ):
+    for axis, (labels, what) in enumerate(((row_labels(Y), "the index of Y"), (column_labels(Y), "the columns of Y"))):
         side = sides[axis]
         if labels is None:
             continue

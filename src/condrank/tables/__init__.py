@@ -19,19 +19,33 @@ if TYPE_CHECKING:
     from condrank.tables.encoder import TableEncoder
     from condrank.tables.graphs import read_graph
     from condrank.tables.ranker import TableRanker
+    from condrank.tables.view_encoder import ViewEncoder, default_kernel
 
 _HOME = {
     "Columns": "condrank.frames.columns",
     "Table": "condrank.frames.table",
     "TableEncoder": "condrank.tables.encoder",
     "TableRanker": "condrank.tables.ranker",
+    "ViewEncoder": "condrank.tables.view_encoder",
+    "default_kernel": "condrank.tables.view_encoder",
     "map_parquet": "condrank.frames.parquet",
     "read_graph": "condrank.tables.graphs",
     "read_kernel": "condrank.frames.kernels",
     "read_table": "condrank.frames.columns",
 }
 
-__all__ = ["Columns", "Table", "TableEncoder", "TableRanker", "map_parquet", "read_graph", "read_kernel", "read_table"]
+__all__ = [
+    "Columns",
+    "Table",
+    "TableEncoder",
+    "TableRanker",
+    "ViewEncoder",
+    "default_kernel",
+    "map_parquet",
+    "read_graph",
+    "read_kernel",
+    "read_table",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from condrank.base.checks import check_choice, check_count
 from condrank.frames.packing import check_kinds, pack, unpack
 from condrank.frames.table import Table
-from condrank.graph import RelationGraph
-from condrank.graph.transformer import NodeTransformer, check_transformer
 
 MOST_DENSE = 1000  # categories
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -227,20 +225,3 @@ def _floats(array: np.ndarray, length: int, name: str) -> np.ndarray:
     if array.dtype != np.float64 or array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{name} must be {length} finite numbers, got {array.dtype} of shape {array.shape}")
     return array
-
-
-def make_transformer(graph: RelationGraph, encoder: Any, object_encoder: Any) -> NodeTransformer:
-    """Transformer of a graph's nodes: the given ones, unchanged numbers for "passthrough", or a `TableEncoder`."""
-    tables = [nodes.base for nodes in (graph.nodes, graph.objects) if isinstance(nodes.base, Table)]
-    encoders = []
-    for name, given in (("encoder", encoder), ("object_encoder", object_encoder)):
-        if isinstance(given, str):
-            if given != "passthrough":
-                raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
-            if tables:
-                tables[-1 if name == "object_encoder" else 0].refuse_others()
-            given = TableEncoder(standardise=False)
-        if given is not None:
-            check_transformer(name, given)
-        encoders.append(given)
-    return NodeTransformer(TableEncoder() if encoders[0] is None else encoders[0], encoders[1])

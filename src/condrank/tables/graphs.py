@@ -9,20 +9,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.frames.columns import Columns, as_objects, canonical, checked, read_table
+from condrank.frames.columns import as_objects, canonical, checked
 from condrank.frames.edges import EdgeList, read_edges
-from condrank.frames.ids import Ids, read_ids
-from condrank.frames.kernels import read_kernel
+from condrank.frames.ids import Ids
 from condrank.frames.table import Table, given_kinds
 from condrank.graph import RelationGraph
 from condrank.nodes.store import Nodes
+from condrank.nodes.views import Views
 from condrank.observations import Complete, Edges
+from condrank.tables.views import Given, SideReader
 
-ID_NAMES = ("id", "node", "name")
-NO_IDS = (
-    "the kernel has no ids, so its nodes are 0 to {}; pass a table with their ids, in the same order, as nodes=, or an "
-    "npz file with arrays named kernel and ids"
-)
+OBJECT_ARGUMENTS = ("object_views", "object_kernel")
 
 
 def read_graph(
@@ -31,6 +28,9 @@ def read_graph(
     *,
     objects: Any = None,
     kernel: Any = None,
+    views: Any = None,
+    object_views: Any = None,
+    object_kernel: Any = None,
     id: str | None = None,
     object_id: str | None = None,
     source: str | None = None,
@@ -53,33 +53,23 @@ def read_graph(
     Returns
     -------
     RelationGraph
-        Its nodes are a table even if all columns are numbers; with ``kernel`` they are the kernel matrix.
+        Its nodes are a table even if all columns are numbers; with ``kernel`` they are the kernel matrix; with
+        ``views`` they have named views, tables and matrices.
     """
     if edges is None:
         raise ValueError("edges is missing: pass the table of edges, a file or a frame")
-    if nodes is None and kernel is None:
-        raise ValueError("nodes is missing: pass the table of nodes, a file or a frame, or a kernel")
-    if kernel is not None and objects is not None:
-        raise ValueError("kernel needs a single domain: leave objects out")
-    if object_id is not None and objects is None:
+    reader = SideReader(given_kinds(numeric, categorical, text, drop))
+    one = Given(nodes, views, kernel, id, ("nodes", "id", "views", "kernel"))
+    other = Given(objects, object_views, object_kernel, object_id, ("objects", "object_id", *OBJECT_ARGUMENTS))
+    if not one.is_given:
+        raise ValueError("nodes is missing: pass the table of nodes, a file or a frame, views or a kernel")
+    if object_id is not None and not other.is_given:
         raise ValueError("object_id needs objects, the table of a second domain")
-    given = given_kinds(numeric, categorical, text, drop)
-    hint = ""
-    if kernel is not None:
-        first, hint = _kernel_nodes(kernel, nodes, id)
-        second = first
-    else:
-        tables = [read_table(nodes, "nodes")] + ([] if objects is None else [read_table(objects, "objects")])
-        for name in given:
-            if not any(name in table for table in tables):
-                raise ValueError(f"{given[name] or 'drop'} has {name!r}, which is not a column of {tables[0].origin}")
-        sides = [
-            _table_nodes(table, given, name, argument)
-            for table, name, argument in zip(tables, (id, object_id), ("id", "object_id"), strict=False)
-        ]
-        first, second = sides[0], sides[-1]
+    first, hint = reader.read(one)
+    second, object_hint = reader.read(other) if other.is_given else (first, hint)
+    reader.check_kinds()
     ids = Ids(_ids(first), hint)
-    object_ids = ids if second is first else Ids(_ids(second))
+    object_ids = ids if second is first else Ids(_ids(second), object_hint)
     named: dict[str, Any] = {"source": source, "target": target, "value": value, "weight": weight}
     named |= {"winner": winner, "loser": loser, "tie": tie, "wins": wins}
     centre = 0.5 if probabilities else 0.0
@@ -158,59 +148,6 @@ def _node_attributes(G: Any, features: Any) -> Any:
     return Table.read(columns)
 
 
-def _table_nodes(columns: Columns, given: dict[str, str | None], name: str | None, argument: str) -> Nodes:
-    hint = ""
-    if name is None:
-        name = _guess_id(columns, argument)
-        hint = f"; it was read as the ids, name another column with {argument}="
-    columns.column(name, argument)
-    if given.get(name):
-        raise ValueError(f"{argument}={name!r} has the ids, it cannot be a {given[name]} column as well")
-    ids = read_ids(columns, name, hint)
-    here = {column: kind for column, kind in given.items() if column in columns and column != name}
-    kinds = {kind: [one for one in here if here[one] == kind] for kind in ("numeric", "categorical", "text", None)}
-    table = Table.read(
-        columns,
-        numeric=kinds["numeric"],
-        categorical=kinds["categorical"],
-        text=kinds["text"],
-        drop=kinds[None],
-        id_name=name,
-    )
-    return Nodes(table, None, ids)
-
-
-def _guess_id(columns: Columns, argument: str) -> str:
-    """A column with a usual name, or else the first column if it is not of floating-point numbers."""
-    named = {name.lower(): name for name in columns.names}
-    for usual in ID_NAMES:
-        if usual in named:
-            return named[usual]
-    first = columns.names[0]
-    if columns.values[first].dtype.kind == "f":
-        raise ValueError(f"{columns.origin} must have a column of ids, named with {argument}=, it has {columns.names}")
-    return first
-
-
-def _kernel_nodes(kernel: Any, nodes: Any, id: str | None) -> tuple[Nodes, str]:
-    """Nodes of a kernel, and advice for the error if an id is not found."""
-    K, ids = read_kernel(kernel)
-    if nodes is None and ids is None:
-        return Nodes(K, None, np.arange(len(K)), is_kernel=True), NO_IDS.format(len(K) - 1)
-    if nodes is None:
-        return Nodes(K, None, ids, is_kernel=True), ""
-    columns = read_table(nodes, "nodes")
-    name = _guess_id(columns, "id") if id is None else id
-    columns.column(name, "id")
-    own = read_ids(columns, name)
-    if len(own) != len(K):
-        raise ValueError(f"the kernel must be of the {len(own)} nodes of {columns.origin}, got {len(K)}")
-    if ids is not None:
-        order = Ids(ids).find(own, columns.where, "row of the kernel")
-        K = K[np.ix_(order, order)]
-    return Nodes(K, None, own, is_kernel=True), ""
-
-
 def _ids(nodes: Nodes) -> np.ndarray:
     assert nodes.ids is not None
     return nodes.ids
@@ -218,12 +155,25 @@ def _ids(nodes: Nodes) -> np.ndarray:
 
 def _plain(graph: RelationGraph) -> RelationGraph:
     """The graph with plain features instead of tables, if all their columns are numbers."""
-    tables = [nodes.base for nodes in (graph.nodes, graph.objects)]
-    if not all(isinstance(table, Table) and table.is_numeric for table in tables):
+    sides = (graph.nodes, graph.objects)
+    if not all(table.is_numeric for nodes in sides for table in _tables(nodes)):
         return graph
-    first = Nodes(tables[0].to_numpy(), None, graph.nodes.ids)
-    second = Nodes(tables[1].to_numpy(), None, graph.objects.ids) if graph.is_two_domain else first
+    first = _numbers(graph.nodes)
+    second = _numbers(graph.objects) if graph.is_two_domain else first
     return RelationGraph.of_parts(first, second, graph.relation, graph.probabilities)
+
+
+def _tables(nodes: Nodes) -> list[Table]:
+    parts = nodes.base.parts.values() if isinstance(nodes.base, Views) else [nodes.base]
+    return [part for part in parts if isinstance(part, Table)]
+
+
+def _numbers(nodes: Nodes) -> Nodes:
+    """Nodes with the numbers of their tables as features."""
+    if not isinstance(nodes.base, Views):
+        return Nodes(nodes.base.to_numpy(), None, nodes.ids) if isinstance(nodes.base, Table) else nodes
+    parts = {view: one.to_numpy() if isinstance(one, Table) else one for view, one in nodes.base.parts.items()}
+    return Nodes(Views(parts, nodes.base.kernels), None, nodes.ids)
 
 
 def as_graph_of_tables(method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:

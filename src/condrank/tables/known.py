@@ -15,9 +15,9 @@ from condrank.base.dense import dense
 from condrank.base.warn import warn
 from condrank.frames.columns import Columns, read_table
 from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
+from condrank.frames.labels import index_ids
 from condrank.frames.packing import pack_table, unpack_table
 from condrank.frames.table import Table, as_columns
-from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
@@ -102,7 +102,7 @@ class KnownNodes:
 
     def read(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:
         """Nodes to score and their ids: known nodes by id, new ones by their columns."""
-        if _is_table(given):
+        if is_table(given):
             return self._new(given, what)
         if (isinstance(given, np.ndarray) and given.ndim == 2) or sparse.issparse(given):
             return self._features(given, what), None
@@ -120,7 +120,7 @@ class KnownNodes:
                 f"{what} must be rows of {len(self.nodes)} kernel values, one for each training node in their order, "
                 f"got {X.shape[1]} columns"
             )
-        return Nodes(check_features(X, what))
+        return Nodes(check_features(X, what), against_training=self.is_kernel)
 
     def columns(self, given: Any, what: str) -> Columns:
         """Columns of new nodes; in a kernel file their ids may be below a blank corner."""
@@ -131,13 +131,13 @@ class KnownNodes:
     def _new(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:
         columns = self.columns(given, what)
         name = self.id_name if self.id_name is not None else "id"
-        ids = read_ids(columns, name) if name in columns else None
+        ids = read_ids(columns, name) if name in columns else index_ids(given)
         if self.encoder is not None:
             kinds = getattr(self.encoder, "kinds_", None) or (self.table.kinds if self.table is not None else None)
             kinds = kinds or {column: "numeric" for column in columns.names if column != name}
             X = check_features(self.encoder.transform(Table.of_kinds(columns, kinds, what=what)), what)
             self._warn_if_far(X, columns)
-            return Nodes(X), ids
+            return Nodes(X, None, ids), ids
         numeric = [column for column in columns.names if column != name]
         if self.is_kernel:
             places = self.names.places(as_id_array(numeric))
@@ -148,7 +148,7 @@ class KnownNodes:
                 )
             numeric = [numeric[column] for column in np.argsort(places)]
         X = Table.of_kinds(columns, dict.fromkeys(numeric, "numeric"), what=what).to_numpy()
-        return Nodes(check_features(X, what)), ids
+        return Nodes(check_features(X, what), None, ids, against_training=self.is_kernel), ids
 
     @cached_property
     def _reach(self) -> tuple[list[str], list[int], np.ndarray, np.ndarray]:
@@ -176,31 +176,7 @@ class KnownNodes:
             )
 
 
-def know(
-    graph: RelationGraph, encoded: RelationGraph, encoders: tuple[Any, Any], kernels: tuple[Nodes, Nodes] | None
-) -> tuple[KnownNodes, KnownNodes]:
-    """The nodes and the objects of a training graph, which can then be ranked by id.
-
-    Parameters
-    ----------
-    graph, encoded : RelationGraph
-        The graph as it was given, and with its nodes encoded.
-    encoders : pair of TableEncoder or None
-        Of the nodes and of the objects.
-    kernels : pair of Nodes, optional
-        The kernel matrices that the model has, if the nodes are kernels: early stopping may hold some nodes out.
-    """
-    raw = (graph.nodes, graph.objects)
-    nodes = (encoded.nodes, encoded.objects) if kernels is None else kernels
-    known = []
-    for side in range(2 if graph.is_two_domain else 1):
-        table = raw[side].rows if isinstance(raw[side].base, Table) else None
-        id_name = None if table is None else table.id_name
-        known.append(KnownNodes(nodes[side], encoders[side], table, id_name, kernels is not None))
-    return known[0], known[-1]
-
-
-def _is_table(given: Any) -> bool:
+def is_table(given: Any) -> bool:
     """Whether new nodes are given, rather than ids of known ones or plain features."""
     if isinstance(given, Table | Columns | Mapping | PathLike):
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,15 +15,21 @@ from condrank.frames.ids import Ids
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
+from condrank.kernels import Kernel, read_kernel
 from condrank.nodes import Nodes
+from condrank.nodes.similarity import check_kernel
+from condrank.nodes.views import Views
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.conditional import ConditionalRanker, strengths_of
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import read_restriction
-from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
-from condrank.tables.known import KnownNodes, know
+from condrank.tables.known import KnownNodes
+from condrank.tables.known_views import know
+from condrank.tables.view_encoder import default_kernel, make_transformer
+
+T = TypeVar("T")
 
 
 class TableRanker(BaseEstimator):
@@ -86,18 +92,21 @@ class TableRanker(BaseEstimator):
         edges : path-like or frame
             The table of edges, unless ``nodes`` is a graph.
         **options
-            Names of columns and other options, as for `RelationGraph.from_frame`.
+            Names of columns and other options, as for `RelationGraph.from_frame`: ``views``, ``kernel`` (a matrix),
+            ``object_views`` and ``object_kernel`` among them. The expressions of kernels are those of the ranker; if
+            none is given, views get a sum of `condrank.tables.default_kernel`.
         """
         self._check_kernel(options)
         graph = as_graph_of_tables("TableRanker.fit", nodes, edges, options)
         ranker: Any = clone(self._ranker(graph))
+        check_kernels(ranker, graph)
         transformer = self._make_transformer(graph)
         encoded, encoders = graph, (None, None)
         if transformer is not None:
             encoded = transformer.fit(graph).transform(graph)
             encoders = transformer.transformer_, transformer.object_transformer_
         self.ranker_, self.graph_ = ranker.fit(encoded), graph
-        self.queries_, self.objects_ = self._in_order(*know(graph, encoded, encoders, self._kernels()))
+        self.queries_, self.objects_ = self._in_order(*know(graph, encoded, encoders, self._sides()))
         return self
 
     def rank(
@@ -118,7 +127,8 @@ class TableRanker(BaseEstimator):
         queries : sequence of ids, or table
             Known nodes by id (a string is one id); or new ones as a frame, a `Path` to a file, a dict of columns or a
             list of dicts, with the columns of training and perhaps their ids. With ``kernel="precomputed"`` new nodes
-            are rows of kernel values against the training nodes.
+            are rows of kernel values against the training nodes. New nodes with views are a dict of such tables, one
+            for each view. A new node with the id of a known one is recognised, for kernels with ``Identity()``.
         objects : sequence of ids, or table, optional
             Objects to rank, given in the same ways; by default those of training.
         top : int
@@ -216,13 +226,14 @@ class TableRanker(BaseEstimator):
         ranker = self._ranker(graph)
         if not hasattr(ranker, "plan"):
             raise ValueError(f"plan needs a ConditionalRanker, got {type(ranker).__name__}")
+        check_kernels(ranker, graph)
         transformer = self._make_transformer(graph)
         return ranker.plan(graph if transformer is None else transformer.fit(graph).transform(graph))
 
     def encode(self, graph: RelationGraph) -> RelationGraph:
         """A graph with its nodes encoded like the training nodes."""
         check_is_fitted(self, "ranker_")
-        if self.encoder_ is None:
+        if self.encoder_ is None and self.object_encoder_ is None:
             return graph
         return fitted_transformer(self.encoder_, self.object_encoder_).transform(graph)
 
@@ -322,12 +333,17 @@ class TableRanker(BaseEstimator):
         return made
 
     def _check_kernel(self, options: dict[str, Any]) -> None:
+        """Refuse a kernel matrix for a ranker that takes none, before anything is read."""
+        if self.ranker is None and options.get("views") is not None:
+            return
         kernel = "linear" if self.ranker is None else getattr(self.ranker, "kernel", "precomputed")
-        if options.get("kernel") is not None and kernel != "precomputed":
-            raise ValueError(
-                f"a kernel= of the nodes needs a ranker with kernel='precomputed', got {kernel!r}: "
-                "TableRanker(ConditionalRanker(kernel='precomputed'))"
-            )
+        given = {"kernel": kernel, "object_kernel": getattr(self.ranker, "object_kernel", None) or kernel}
+        for option, one in given.items():
+            if options.get(option) is not None and not _takes_matrix(one):
+                raise ValueError(
+                    f"a {option}= of the nodes needs a ranker with {option}='precomputed', or an expression with "
+                    f"Precomputed(), got {one!r}: TableRanker(ConditionalRanker({option}='precomputed'))"
+                )
 
     def _ranker(self, graph: RelationGraph) -> Any:
         ranker = _default_ranker(graph) if self.ranker is None else self.ranker
@@ -337,19 +353,16 @@ class TableRanker(BaseEstimator):
 
     def _make_transformer(self, graph: RelationGraph) -> NodeTransformer | None:
         tables = any(isinstance(nodes.base, Table) for nodes in (graph.nodes, graph.objects))
-        if not tables and (self.encoder in (None, "passthrough") or _is_kernel(self.ranker)):
-            return None
+        if not tables and _takes_matrix(getattr(self.ranker, "kernel", None)) and not graph.nodes.is_raw:
+            return None if not graph.objects.is_raw else make_transformer(graph, "passthrough", self.object_encoder)
         return make_transformer(graph, self.encoder, self.object_encoder)
 
-    def _kernels(self) -> tuple[Nodes, Nodes] | None:
-        """The kernels of the model's nodes and objects, in the order of a graph; None if the nodes have features."""
-        if not _is_kernel(self.ranker_):
-            return None
+    def _sides(self) -> tuple[Any, Any]:
+        """Both sides of the fitted model, in the order of a graph."""
         model = fitted_of(self.ranker_).model
-        rows, cols = model.rows.nodes, model.cols.nodes
-        return (rows, cols) if self.ranker_.rank_by == "outgoing" else (cols, rows)
+        return self._in_order(getattr(model, "rows", None), getattr(model, "cols", None))
 
-    def _in_order(self, one: KnownNodes, other: KnownNodes) -> tuple[KnownNodes, KnownNodes]:
+    def _in_order(self, one: T, other: T) -> tuple[T, T]:
         """From nodes and objects of a graph to conditioning nodes and objects that are ranked, or back."""
         return (one, other) if self.ranker_.rank_by == "outgoing" else (other, one)
 
@@ -361,12 +374,31 @@ def fitted_transformer(encoder: Any, object_encoder: Any) -> NodeTransformer:
     return made
 
 
-def _is_kernel(ranker: Any) -> bool:
-    return getattr(ranker, "kernel", None) == "precomputed"
+def _takes_matrix(kernel: Any) -> bool:
+    """Whether a kernel parameter has a part that is given as a matrix."""
+    if not isinstance(kernel, str | Kernel):
+        return False
+    return bool(read_kernel(kernel).matrices)
+
+
+def check_kernels(ranker: Any, graph: RelationGraph) -> None:
+    """Raise if the nodes lack a view of the ranker's kernel, or have it in the wrong form, before they are encoded."""
+    given = getattr(ranker, "kernel", None)
+    objects = getattr(ranker, "object_kernel", None)
+    for kernel, nodes in ((given, graph.nodes), (given if objects is None else objects, graph.objects)):
+        if isinstance(kernel, str | Kernel):
+            check_kernel(read_kernel(kernel), nodes)
 
 
 def _default_ranker(graph: RelationGraph) -> ConditionalRanker:
     """Games are reciprocal; with a linear kernel, nodes have strengths only if there is a constant."""
+    params: dict[str, Any] = {}
+    if isinstance(graph.nodes.base, Views):
+        params["kernel"] = default_kernel(graph.nodes)
+    if graph.is_two_domain and isinstance(graph.objects.base, Views):
+        params["object_kernel"] = default_kernel(graph.objects)
+    elif graph.is_two_domain and params:
+        params["object_kernel"] = "linear"
     if not graph.is_two_domain and graph.relation.two_way and graph.is_reciprocal and not graph.is_symmetric:
-        return ConditionalRanker("reciprocal", constant=True)
-    return ConditionalRanker()
+        return ConditionalRanker("reciprocal", constant=True, **params)
+    return ConditionalRanker(**params)

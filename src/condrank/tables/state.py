@@ -10,6 +10,7 @@ from condrank.persistence.layout import model_file, read_with_fingerprint, write
 from condrank.rankers.base import fitted_of
 from condrank.rankers.saving import Saved, refuse_index
 from condrank.tables.known import KnownNodes
+from condrank.tables.known_views import KnownViews, known_side
 
 NAME = "tables"  # of their part of the manifest, and before their arrays
 SIDES = ("queries", "objects")
@@ -47,12 +48,14 @@ def load_with_fingerprint(cls: Any, path: Any, mmap: bool = False) -> tuple[Any,
         sides = SIDES[: len(trained)]
         if parts and set(parts) != set(sides):
             raise ValueError(f"its tables must be those of {list(sides)}, got {sorted(parts)}")
-        is_kernel = ranker.kernel == "precomputed"
-        known = []
-        for side, nodes in zip(sides, trained, strict=True):
+        known: list[KnownNodes] = []
+        for side, one, nodes in zip(sides, (model.rows, model.cols), trained, strict=False):
+            matrices, under = one.kernel.matrices, held.under(NAME).under(side)
             if not parts:
-                known.append(KnownNodes(nodes, None, None, None, is_kernel))
+                known.append(known_side(nodes, None, nodes, matrices))
+            elif "views" in parts[side]:
+                known.append(KnownViews.from_views(parts[side], under, nodes, matrices))
             else:
-                known.append(KnownNodes.from_state(parts[side], held.under(NAME).under(side), nodes, is_kernel))
+                known.append(KnownNodes.from_state(parts[side], under, nodes, None in matrices))
         held.check_all_taken("tables" if parts else "model")
         return cls.from_known(ranker, known[0], known[-1]), fingerprint

@@ -1,0 +1,121 @@
+"""Encoders of several views: one for each table; arrays and kernel matrices stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from condrank.base.arrays import check_features
+from condrank.frames.table import Table
+from condrank.graph import RelationGraph
+from condrank.graph.transformer import UNCHANGED, NodeTransformer, check_transformer
+from condrank.kernels import RBF, Cosine, Kernel, Precomputed, Unit
+from condrank.kernels.composed import weighted_sum
+from condrank.nodes.store import Nodes
+from condrank.nodes.views import Views
+from condrank.tables.encoder import TableEncoder
+
+
+class ViewEncoder(TransformerMixin, BaseEstimator):
+    """Encode every view that is a table by an encoder of its own, learned from its training rows.
+
+    Parameters
+    ----------
+    encoder : TableEncoder, "passthrough", another transformer or dict of them by view, optional
+        Copied for each table; by default ``TableEncoder()``. "passthrough": numbers as they are.
+
+    Attributes
+    ----------
+    encoders_ : dict
+        The fitted encoder of each view; None for arrays and kernel matrices.
+    """
+
+    encoders_: dict[str, Any]
+
+    def __init__(self, encoder: Any = None):
+        self.encoder = encoder
+
+    def fit(self, X: Views, y: Any = None) -> ViewEncoder:
+        """Fit an encoder to each table; y is ignored."""
+        self.encoders_ = {}
+        for view, part in X.parts.items():
+            given = self.encoder.get(view) if isinstance(self.encoder, Mapping) else self.encoder
+            self.encoders_[view] = _fitted(view, part, given) if isinstance(part, Table) else None
+        return self
+
+    def transform(self, X: Views) -> Views:
+        """The same views as features and kernel matrices."""
+        check_is_fitted(self, "encoders_")
+        lacking = [view for view in self.encoders_ if view not in X.parts]
+        if lacking:
+            raise ValueError(f"the nodes lack the view {lacking[0]!r}; the model was trained on {[*self.encoders_]}")
+        parts = {}
+        for view, encoder in self.encoders_.items():
+            part = X.parts[view]
+            encoded = part if encoder is None else encoder.transform(part)
+            parts[view] = check_features(encoded, f"view {view!r}") if encoder is not None else encoded
+        return Views(parts, X.kernels)
+
+
+def _fitted(view: str, table: Table, given: Any) -> Any:
+    if isinstance(given, str):
+        if given != "passthrough":
+            raise ValueError(f"encoder must be a transformer, 'passthrough' or None, got {given!r}")
+        table.refuse_others()
+        given = TableEncoder(standardise=False)
+    given = TableEncoder() if given is None else given
+    check_transformer(f"encoder of view {view!r}", given)
+    fresh: Any = clone(given)
+    return fresh.fit(table)
+
+
+def default_kernel(nodes: Nodes) -> Kernel:
+    """A sum over the views: Cosine for texts, ``RBF("median")`` for other columns, scaled matrices as they are."""
+    assert isinstance(nodes.base, Views)
+    kernels = []
+    for view, part in nodes.base.parts.items():
+        if view in nodes.base.kernels:
+            kernels.append(Unit(Precomputed(view=view)))
+        elif (isinstance(part, Table) and "text" in part.kinds.values()) or hasattr(part, "indptr"):
+            kernels.append(Cosine(view=view))
+        else:
+            kernels.append(RBF("median", view=view))
+    return weighted_sum([(1.0, kernel) for kernel in kernels])
+
+
+def make_transformer(graph: RelationGraph, encoder: Any, object_encoder: Any) -> NodeTransformer | None:
+    """Transformer of a graph's nodes: a `ViewEncoder` for views, the given encoder or a `TableEncoder` for tables.
+
+    Plain features and texts are encoded only if an encoder is given, kernel matrices never. None if nothing is.
+    """
+    made = [_side_encoder(graph.nodes, encoder, "encoder"), None]
+    if graph.is_two_domain:
+        given, name = (encoder, "encoder") if object_encoder is None else (object_encoder, "object_encoder")
+        made[1] = _side_encoder(graph.objects, given, name)
+    elif object_encoder is not None:
+        check_transformer("object_encoder", object_encoder)
+        made[1] = object_encoder
+    if all(one is None or one is UNCHANGED for one in made):
+        return None
+    return NodeTransformer(*made)
+
+
+def _side_encoder(nodes: Nodes, given: Any, name: str) -> Any:
+    if isinstance(given, str) and given != UNCHANGED:
+        raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
+    if isinstance(nodes.base, Views):
+        return ViewEncoder(given) if nodes.is_raw else UNCHANGED
+    if isinstance(given, Mapping):
+        raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got a dict, which is for views")
+    if isinstance(nodes.base, Table):
+        if given == UNCHANGED:
+            nodes.base.refuse_others()
+            return TableEncoder(standardise=False)
+        given = TableEncoder() if given is None else given
+    elif given is None or given == UNCHANGED or nodes.is_kernel:
+        return UNCHANGED
+    check_transformer(name, given)
+    return given
