@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from condrank._version import __version__
 from condrank.cli import demo, diagnose, evaluate, fit, plan, rank, report, reproduce, serve
+from condrank.cli.once import OnceCommand
 from condrank.cli.options import expanded
 from condrank.cli.terminal import INTERRUPTED, fail, guarded
 from condrank.cli.visible import visible
@@ -58,15 +59,15 @@ app = typer.Typer(
     "[bold]condrank fit --nodes players.csv --edges games.csv -o model/[/bold] · "
     "[bold]condrank rank model/ --query ann --top 10[/bold]",
 )
-app.command(epilog=demo.EPILOG)(guarded(demo.demo))
-app.command(epilog=diagnose.EPILOG)(guarded(expanded(diagnose.diagnose)))
-app.command(epilog=plan.EPILOG)(guarded(expanded(plan.plan)))
-app.command(epilog=fit.EPILOG)(guarded(expanded(fit.fit)))
-app.command(epilog=rank.EPILOG)(guarded(rank.rank))
-app.command(epilog=evaluate.EPILOG)(guarded(expanded(evaluate.evaluate)))
-app.command(epilog=report.EPILOG)(guarded(expanded(report.report)))
-app.command(epilog=serve.EPILOG)(guarded(serve.serve))
-app.command(epilog=reproduce.EPILOG)(guarded(reproduce.reproduce))
+app.command(cls=OnceCommand, epilog=demo.EPILOG)(guarded(demo.demo))
+app.command(cls=OnceCommand, epilog=diagnose.EPILOG)(guarded(expanded(diagnose.diagnose)))
+app.command(cls=OnceCommand, epilog=plan.EPILOG)(guarded(expanded(plan.plan)))
+app.command(cls=OnceCommand, epilog=fit.EPILOG)(guarded(expanded(fit.fit)))
+app.command(cls=OnceCommand, epilog=rank.EPILOG)(guarded(rank.rank))
+app.command(cls=OnceCommand, epilog=evaluate.EPILOG)(guarded(expanded(evaluate.evaluate)))
+app.command(cls=OnceCommand, epilog=report.EPILOG)(guarded(expanded(report.report)))
+app.command(cls=OnceCommand, epilog=serve.EPILOG)(guarded(serve.serve))
+app.command(cls=OnceCommand, epilog=reproduce.EPILOG)(guarded(reproduce.reproduce))
 
 
 def _show_version(asked: bool) -> None:

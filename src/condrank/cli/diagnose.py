@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.inputs import column_options, read_tables
+from condrank.cli.inputs import column_options, has_nodes, read_tables
 from condrank.cli.options import Tables
 from condrank.cli.output import write_json
 from condrank.cli.terminal import say, show, steps
@@ -31,7 +31,7 @@ def diagnose(
     """Measure the labels of a relation, and recommend relation and loss. A table of edges is enough."""
     with steps(2) as step:
         step("reading the tables")
-        edges_alone = tables.nodes is None and tables.kernel_matrix is None and tables.edges is not None
+        edges_alone = not has_nodes(tables) and tables.edges is not None
         graph = _read_edges_alone(tables) if edges_alone else read_tables(tables)
         from condrank.diagnosis import diagnose as measure
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.inputs import make_ranker, read_model, read_tables
+from condrank.cli.inputs import check_model, make_ranker, read_model, read_tables
 from condrank.cli.learning import SAID_ALREADY
 from condrank.cli.options import Model, Tables
 from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_json, write_rows
@@ -72,6 +72,7 @@ def evaluate(
     from condrank.rankers.conditional import ConditionalRanker
     from condrank.tables.ranker import TableRanker
 
+    check_model(model)
     measures = read_scoring({name: _measure(name) for name in scoring or ["rank_loss"]})
     loaded = None if saved is None else TableRanker.load(saved)
     graph = read_tables(tables)
@@ -79,11 +80,11 @@ def evaluate(
         _show_scores(loaded, graph, measures, saved, as_json, per_query, form, safe_csv)
         return
     if loaded is not None:
-        if (loaded.ranker_.kernel == "precomputed") != (tables.kernel_matrix is not None):
+        if takes_matrices(loaded) != graph_has_matrices(graph):
             raise ValueError(f"{saved} was fitted with the other kind of nodes: columns, or a --kernel-matrix")
         ranker = ConditionalRanker(**loaded.ranker_.get_params(deep=False))
     else:
-        asked = read_model(model, graph, tables.kernel_matrix is not None)
+        asked = read_model(model, graph)
         ranker = make_ranker(asked)
         if asked.recommended.chosen:
             say(str(asked.recommended))
@@ -180,7 +181,7 @@ def _show_scores(
     safe_csv: bool,
 ) -> None:
     """Measure a saved model on the nodes and edges of a graph."""
-    if ranker.ranker_.kernel == "precomputed":
+    if takes_matrices(ranker):
         raise ValueError(f"{saved} was fitted to a kernel matrix and cannot score the nodes of a table; use --setting")
     from condrank.model_selection.scoring import judged, of_queries, suited
 
@@ -203,6 +204,20 @@ def _show_scores(
             name: of_queries(measure, truth, scores) for name, measure in measures.items()
         }
         write_rows(_by_row(columns), list(columns), form, per_query, safe=safe_csv)
+
+
+def takes_matrices(ranker: TableRanker) -> bool:
+    """Whether some nodes of a model are given by kernel values."""
+    from condrank.rankers.base import fitted_of
+
+    model = fitted_of(ranker.ranker_).model
+    return bool(model.rows.kernel.matrices or model.cols.kernel.matrices)
+
+
+def graph_has_matrices(graph: RelationGraph) -> bool:
+    """Whether some nodes of a graph are a kernel matrix."""
+    sides = (graph.nodes, graph.objects)
+    return any(nodes.is_kernel or bool(getattr(nodes.base, "kernels", ())) for nodes in sides)
 
 
 def _all_known(ranker: TableRanker, graph: RelationGraph) -> bool:

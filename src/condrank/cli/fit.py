@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from condrank.cli.inputs import read_model, read_tables
+from condrank.cli.inputs import check_model, read_model, read_tables
 from condrank.cli.learning import learn, say_choices, warnings_kept
 from condrank.cli.options import Model, Tables, option_names
 from condrank.cli.output import write_json
@@ -19,7 +19,9 @@ from condrank.cli.writing import check_writable, writing
 EPILOG = (
     "Examples: [bold]condrank fit --nodes players.csv --edges games.csv -o model/[/bold] · "
     "[bold]condrank fit --nodes drugs.csv --objects targets.csv --edges bound.csv --value affinity -o model/[/bold] · "
-    "[bold]condrank fit --kernel-matrix K.npz --edges pairs.csv --relation symmetric --mirror same -o model/[/bold]"
+    "[bold]condrank fit --kernel-matrix K.npz --edges pairs.csv --relation symmetric --mirror same -o model/[/bold] · "
+    "[bold]condrank fit --view seq=K.csv --view assay=assay.csv --edges pairs.csv "
+    "--kernel \"Unit(Precomputed(view='seq')) ** 4 + RBF('median', view='assay')\" -o model/[/bold]"
 )
 
 
@@ -40,12 +42,13 @@ def fit(
     Relation, loss and λ follow from the data unless you give them. An older model is replaced completely or not at all.
     """
     start = time.perf_counter()
+    check_model(model)
     target = check_target(output, force)
     names = option_names(Tables, Model)
     with warnings_kept(lambda message: as_typed(message, names)) as warned, steps(4) as step:
         step("reading the tables")
         graph = read_tables(tables)
-        asked = read_model(model, graph, tables.kernel_matrix is not None)
+        asked = read_model(model, graph)
         fitted = learn(asked, graph, step)
         step("saving")
         with writing(target):
@@ -63,6 +66,7 @@ def fit(
                 "relation": found.relation,
                 "loss": found.loss,
                 "kernel": found.kernel,
+                "object_kernel": found.object_kernel,
                 "solver": found.solver_,
                 "alpha": found.alpha_,
                 "intercept": found.intercept_,

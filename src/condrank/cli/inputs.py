@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from condrank.cli.options import Kernel, Mirror, Model, Prior, Tables
+from condrank.cli.named import check_matrices, named_files
+from condrank.cli.options import Mirror, Model, Prior, Tables
+from condrank.cli.terminal import fail, say
 
 if TYPE_CHECKING:
     from condrank.diagnosis import Recommendation
@@ -32,13 +34,26 @@ def read_tables(tables: Tables) -> RelationGraph:
 
     if tables.edges is None:
         raise typer.BadParameter("the table of edges is missing", param_hint="--edges")
-    if tables.nodes is None and tables.kernel_matrix is None:
-        raise typer.BadParameter("the table of nodes is missing, or --kernel-matrix", param_hint="--nodes")
-    given = (tables.nodes, tables.edges, tables.objects, tables.kernel_matrix)
+    if not has_nodes(tables):
+        raise typer.BadParameter("the table of nodes is missing, or --view, or --kernel-matrix", param_hint="--nodes")
+    sources: dict[str, Any] = {
+        "objects": tables.objects,
+        "views": named_files(tables.view, "--view"),
+        "object_views": named_files(tables.object_view, "--object-view"),
+        "kernel": check_matrices(tables.kernel_matrix, "--kernel-matrix"),
+        "object_kernel": check_matrices(tables.object_kernel_matrix, "--object-kernel-matrix"),
+    }
+    given = [tables.nodes, tables.edges]
+    for source in sources.values():
+        given += source.values() if isinstance(source, dict) else [source]
     if given.count("-") > 1:
         raise typer.BadParameter("only one table can come from standard input", param_hint="-")
-    options: dict[str, Any] = column_options(tables) | {"objects": tables.objects, "kernel": tables.kernel_matrix}
-    return read_graph(tables.nodes, tables.edges, **options)
+    return read_graph(tables.nodes, tables.edges, **column_options(tables), **sources)
+
+
+def has_nodes(tables: Tables) -> bool:
+    """Whether nodes are given, in any form."""
+    return bool(tables.nodes is not None or tables.kernel_matrix or tables.view)
 
 
 @dataclass(frozen=True)
@@ -60,29 +75,85 @@ class Asked:
     recommended: Recommendation
 
 
-def read_model(model: Model, graph: RelationGraph, is_kernel: bool) -> Asked:
+def check_model(model: Model) -> None:
+    """Refuse wrong values of the options before the tables are read."""
+    _alpha(model.alpha)
+    _components(model.n_components)
+    kernel, _ = _kernel(model.kernel, "--kernel"), _kernel(model.object_kernel, "--object-kernel")
+    if kernel is not None and not isinstance(kernel, str) and model.gamma is not None:
+        fail("--gamma is for a kernel by name: write it in the expression, as in --kernel 'RBF(gamma=0.1)'", 2)
+
+
+def read_model(model: Model, graph: RelationGraph) -> Asked:
     """The model of the options; relation and loss are chosen by the labels of the graph if they are auto."""
     from condrank.diagnosis import recommend
     from condrank.objective.losses import get_loss
 
-    for option, given in (("--kernel", model.kernel), ("--gamma", model.gamma)):
-        if is_kernel and given is not None:
-            raise typer.BadParameter("has no use beside --kernel-matrix: leave one of them out", param_hint=option)
+    kernels = _kernels(model, graph)
     recommended = recommend(graph, model.relation.value, model.loss.value)
+    by_name = model.kernel is None or isinstance(kernels[0], str)
     params = {
         "relation": recommended.relation,
         "loss": recommended.loss,
-        "kernel": "precomputed" if is_kernel else (model.kernel or Kernel.rbf).value,
+        "kernel": kernels[0],
         "gamma": model.gamma,
         "n_components": _components(model.n_components),
         "prior": None if model.prior is Prior.none else model.prior.value,
-        "constant": model.constant,
+        "constant": by_name if model.constant is None else model.constant,
         "rank_by": model.rank_by.value,
         "random_state": model.seed,
+        "object_kernel": kernels[1],
     }
     if model.intercept and get_loss(recommended.loss, True).fits_intercept and recommended.relation != "reciprocal":
         params["fit_intercept"] = True
     return Asked(params, _alpha(model.alpha), recommended)
+
+
+def _kernels(model: Model, graph: RelationGraph) -> tuple[Any, Any]:
+    """Kernels of the nodes and of the objects: as given, or by the form of the nodes."""
+    kernel = _kernel(model.kernel, "--kernel")
+    takes_matrix = not isinstance(kernel, str | None) and bool(kernel.matrices)
+    for option, given in (("--kernel", kernel), ("--gamma", model.gamma)):
+        if graph.nodes.is_kernel and given is not None and not takes_matrix:
+            raise typer.BadParameter("has no use beside --kernel-matrix: leave one of them out", param_hint=option)
+    chosen = _default(graph.nodes) if kernel is None else kernel
+    own = _kernel(model.object_kernel, "--object-kernel")
+    if own is not None and not graph.is_two_domain:
+        fail("--object-kernel is for nodes of a second kind: give them with --objects or --object-view", 2)
+    if own is None and graph.is_two_domain:
+        own = _default(graph.objects)
+        own = None if own == "rbf" and isinstance(chosen, str) and chosen != "precomputed" else own
+    said = [
+        f"{word} {one} (one for each view)"
+        for word, given, one in (("kernel", model.kernel, chosen), ("object kernel", model.object_kernel, own))
+        if given is None and not isinstance(one, str | None)
+    ]
+    if said:
+        say("; ".join(said))
+    return chosen, own
+
+
+def _default(nodes: Any) -> Any:
+    """The kernel for nodes of a form: a sum over views, a matrix as it is, rbf for the columns of a table."""
+    from condrank.nodes.views import Views
+    from condrank.tables import default_kernel
+
+    if isinstance(nodes.base, Views):
+        return default_kernel(nodes)
+    return "precomputed" if nodes.is_kernel else "rbf"
+
+
+def _kernel(text: str | None, option: str) -> Any:
+    """A kernel by name, or the expression of a text."""
+    from condrank.kernels import parse_kernel
+    from condrank.kernels.shorthand import NAMES
+
+    if text is None or text in NAMES:
+        return text
+    try:
+        return parse_kernel(text)
+    except ValueError as error:
+        fail(f"{option}: {error}", 2)
 
 
 def _alpha(text: str) -> float | None:

@@ -31,16 +31,6 @@ class Loss(StrEnum):
     logistic = "logistic"
 
 
-class Kernel(StrEnum):
-    """Kernels between nodes that are rows of a table."""
-
-    rbf = "rbf"
-    linear = "linear"
-    poly = "poly"
-    cosine = "cosine"
-    laplacian = "laplacian"
-
-
 class Mirror(StrEnum):
     """Whether a row of the edges also stands for the other direction of its pair."""
 
@@ -84,10 +74,32 @@ class Tables:
         str | None, _option(TABLES, "--objects", metavar="FILE", help="Nodes of a second kind, where edges end.")
     ] = None
     kernel_matrix: Annotated[
-        str | None,
+        list[str] | None,
         _option(
-            TABLES, "--kernel-matrix", metavar="FILE", help="Kernel between nodes, instead of --nodes: CSV, npy or npz."
+            TABLES,
+            "--kernel-matrix",
+            metavar="FILE|NAME=FILE",
+            help="Kernel between nodes, instead of --nodes: CSV, npy or npz; with a name (repeatable) it is a view.",
         ),
+    ] = None
+    object_kernel_matrix: Annotated[
+        list[str] | None,
+        _option(
+            TABLES, "--object-kernel-matrix", metavar="FILE|NAME=FILE", help="The same between nodes of a second kind."
+        ),
+    ] = None
+    view: Annotated[
+        list[str] | None,
+        _option(
+            TABLES,
+            "--view",
+            metavar="NAME=FILE",
+            help="A view of the nodes: a table with ids, or a kernel with ids on both sides (repeatable).",
+        ),
+    ] = None
+    object_view: Annotated[
+        list[str] | None,
+        _option(TABLES, "--object-view", metavar="NAME=FILE", help="A view of nodes of a second kind (repeatable)."),
     ] = None
     id: Annotated[str | None, _option(COLUMNS, "--id", metavar="COLUMN", help="Ids of the nodes.")] = None
     object_id: Annotated[str | None, _option(COLUMNS, "--object-id", metavar="COLUMN", help="Ids of the objects.")] = (
@@ -151,7 +163,24 @@ class Model:
         ),
     ] = "auto"
     kernel: Annotated[
-        Kernel | None, _option(MODEL, "--kernel", help="Kernel between nodes.", show_default=Kernel.rbf.value)
+        str | None,
+        _option(
+            MODEL,
+            "--kernel",
+            metavar="NAME|EXPRESSION",
+            help="Kernel between nodes: rbf, linear, …, or an expression such as 'RBF(0.1) + 0.5 * Identity()'.",
+            show_default="rbf; with views a sum over them",
+        ),
+    ] = None
+    object_kernel: Annotated[
+        str | None,
+        _option(
+            MODEL,
+            "--object-kernel",
+            metavar="NAME|EXPRESSION",
+            help="Kernel between nodes of a second kind.",
+            show_default="that of the nodes",
+        ),
     ] = None
     gamma: Annotated[
         float | None, _option(MODEL, "--gamma", help="Width of the kernel.", show_default="1/number of features")
@@ -166,8 +195,14 @@ class Model:
         Prior, _option(MODEL, "--prior", help="similarity: start from the kernel and learn corrections.")
     ] = Prior.none
     constant: Annotated[
-        bool, _option(MODEL, "--constant/--no-constant", help="Give each node a strength of its own.")
-    ] = True
+        bool | None,
+        _option(
+            MODEL,
+            "--constant/--no-constant",
+            help="Give each node a strength of its own.",
+            show_default="constant, unless --kernel is an expression",
+        ),
+    ] = None
     intercept: Annotated[
         bool,
         _option(

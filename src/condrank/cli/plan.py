@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from condrank.cli.inputs import make_ranker, read_model, read_tables
+from condrank.cli.inputs import check_model, make_ranker, read_model, read_tables
 from condrank.cli.options import Model, Tables
 from condrank.cli.output import write_json
 from condrank.cli.terminal import answers, say
@@ -26,8 +26,9 @@ def plan(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
     """Say which solver a fit would use and why, with its flops and memory. Has the options of `condrank fit`."""
+    check_model(model)
     graph = read_tables(tables)
-    asked = read_model(model, graph, tables.kernel_matrix is not None)
+    asked = read_model(model, graph)
     if asked.recommended.chosen:
         say(str(asked.recommended))
     from condrank.base.memory import available_memory, readable

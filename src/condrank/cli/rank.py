@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from condrank.cli.named import named_files
 from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, plain, write_rows
 from condrank.cli.terminal import fail
 
@@ -31,6 +32,13 @@ def rank(
     ] = None,
     query_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="New nodes to rank for, with the columns of training; -: stdin.")
+    ] = None,
+    query_view: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="A view of new nodes to rank for; all views of training (repeatable)."),
+    ] = None,
+    object_view: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="A view of new objects to rank (repeatable).")
     ] = None,
     objects: Annotated[
         Path | None, typer.Option(metavar="FILE", help="New objects to rank; by default those of training.")
@@ -57,23 +65,26 @@ def rank(
     safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
 ) -> None:
     """Rank objects for nodes, best first. Columns: query, rank, object, score; probability with the logistic loss."""
-    if not query and query_file is None:
+    if not query and query_file is None and not query_view:
         raise typer.BadParameter(
             "give the id of a node, or a file of new nodes with --query-file", param_hint="--query"
         )
     if [query_file, objects, exclude_file, candidates_file].count(Path("-")) > 1:
         raise typer.BadParameter("only one file can come from standard input", param_hint="-")
     form = choose_format(form, as_json, output, safe_csv)
+    views, object_views = named_files(query_view, "--query-view"), named_files(object_view, "--object-view")
+    if object_views and objects is not None:
+        raise typer.BadParameter("give the objects once, as a table or by views", param_hint="--object-view")
     from condrank.tables.ranker import TableRanker
 
     ranker = TableRanker.load(model)
     left_out = [*(exclude or []), *([] if exclude_file is None else _ids_of(exclude_file, "--exclude-file"))]
     among = None if candidates_file is None else _ids_of(candidates_file, "--candidates-file")
-    if objects is None:
+    if objects is None and object_views is None:
         find_known(exclude or [], ranker.object_ids_, "--exclude")
         find_known(among or [], ranker.object_ids_, "--candidates-file")
     limits: dict[str, Any] = {"exclude": left_out or None, "candidates": among, "order": "worst" if worst else "best"}
-    given: Any = objects
+    given: Any = object_views or objects
     if objects is not None:
         given = ranker.objects_.columns(objects, "objects")
     asked: list[Any] = []
@@ -82,6 +93,8 @@ def rank(
         asked.append(query)
     if query_file is not None:
         asked.append(query_file)
+    if views is not None:
+        asked.append(views)
     rows: Records = []
     for queries in asked:
         rows += _rows(ranker.rank(queries, given, top, exclude_self=not include_self, **limits), ranker)

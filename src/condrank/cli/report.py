@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.inputs import read_model, read_tables
+from condrank.cli.inputs import check_model, read_model, read_tables
 from condrank.cli.learning import learn, say_choices
+from condrank.cli.named import named_files
 from condrank.cli.options import Model, Tables
 from condrank.cli.terminal import progress_bar, show
 from condrank.cli.visible import visible
@@ -18,12 +20,14 @@ from condrank.cli.writing import check_writable, writing
 if TYPE_CHECKING:
     from condrank.graph import RelationGraph
     from condrank.tables import TableRanker
+    from condrank.tables.known import KnownNodes
 
 EPILOG = (
     "Examples: [bold]condrank report model/ --nodes players.csv --edges games.csv[/bold] · "
     "[bold]condrank report --nodes players.csv --edges games.csv --relation reciprocal -o games.html[/bold] · "
     "[bold]condrank report model/ --nodes players.csv --edges games.csv --setting 4 --folds 10[/bold]"
 )
+OWN_VIEW = "nodes"  # the table of nodes among views
 # Folds, and most nodes to cross-validate on; the second numbers are for --quick.
 FOLDS, MAX_NODES = (5, 2), (2000, 300)
 
@@ -63,6 +67,7 @@ def report(
     The page needs no network and no other file. A saved model keeps its own settings; options of the group Model
     are ignored.
     """
+    check_model(model)
     with writing(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         check_writable(output)
@@ -92,7 +97,7 @@ def report(
 
 def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:
     graph = read_tables(tables)
-    asked = read_model(model, graph, tables.kernel_matrix is not None)
+    asked = read_model(model, graph)
     fitted = learn(asked, graph, step)
     say_choices(asked, fitted, [])
     return fitted, graph
@@ -116,7 +121,7 @@ def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tab
     known: dict[str, str] = {} if classes is None else {classes: "categorical"}
     names: dict[str, None] = {}
     ids: dict[str, Any] = {"id": tables.id, "object_id": tables.object_id}
-    for argument, path, side in zip(ids, (tables.nodes, tables.objects), ranker.domains_, strict=True):
+    for argument, path, side in _trained_tables(ranker, tables):
         if path in (None, "-") or side.encoder is None:
             continue  # standard input can be read only once
         columns = read_table(path, argument).names
@@ -130,3 +135,17 @@ def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tab
             kinds[kind].append(name)
     given: dict[str, Any] = ids | kinds
     return replace(tables, **given)
+
+
+def _trained_tables(ranker: TableRanker, tables: Tables) -> Iterator[tuple[str, str | None, KnownNodes]]:
+    """The argument of the ids, the file and the training nodes of each table, of both domains and of all views."""
+    from condrank.tables.known_views import KnownViews
+
+    sides = (("id", tables.nodes, tables.view), ("object_id", tables.objects, tables.object_view))
+    for (argument, path, views), side in zip(sides, ranker.domains_, strict=True):
+        if not isinstance(side, KnownViews):
+            yield argument, path, side
+            continue
+        files = (named_files(views, "--view") or {}) | ({} if path is None else {OWN_VIEW: path})
+        for view, known in side.views.items():
+            yield argument, files.get(view), known

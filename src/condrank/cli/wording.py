@@ -16,6 +16,8 @@ ARGUMENT = re.compile(
     rf"(?<!\w){STRING}(?!\w)|(?<![^\s(])(?P<name>[a-z_]+)=(?P<value>{VALUE})?(?=[\s;,:)]|\.?(?:\s|$))"
 )
 CALL = re.compile(r"RelationGraph\(\.\.\., ([^()]*)\)")
+# Arguments that are options to be repeated.
+LISTED = {"views": "view", "object_views": "object_view"}
 # Arguments at the start of a message: "winner and loser must …".
 SUBJECT = re.compile(r"(?P<names>[a-z_]+(?:(?:, | and )[a-z_]+)*)(?= (?:must|needs|has) )")
 
@@ -25,6 +27,7 @@ def as_typed(message: str, names: Collection[str]) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, value = found["name"], found["value"]
+        name = LISTED.get(name, name)
         if name is None or name not in names:
             return found[0]
         try:
@@ -37,6 +40,7 @@ def as_typed(message: str, names: Collection[str]) -> str:
     if subject is None:
         return message
     words = re.split(r"(, | and )", subject["names"])
+    words[::2] = [LISTED.get(word, word) for word in words[::2]]
     if not set(names) >= set(words[::2]):
         return message
     words[::2] = [_option(word, None, True) for word in words[::2]]
@@ -44,8 +48,8 @@ def as_typed(message: str, names: Collection[str]) -> str:
 
 
 def _option(name: str, value: Any, is_bare: bool) -> str:
-    if name == "kernel" and (is_bare or value == "precomputed"):
-        return "--kernel-matrix"
+    if name in ("kernel", "object_kernel") and (is_bare or value == "precomputed"):
+        return f"--{name.replace('_', '-')}-matrix"
     option = f"--{name.replace('_', '-')}"
     if is_bare or value is True:
         return option

@@ -75,7 +75,8 @@ def is_square(frame: Any) -> bool:
 def square_of(frame: Any) -> np.ndarray:
     """The values of a kernel matrix, its columns in the order of its index."""
     rows, columns = row_labels(frame), column_labels(frame)
-    assert rows is not None and columns is not None
+    assert rows is not None
+    assert columns is not None
     return np.asarray(frame)[:, order_of(columns, rows, "the columns of a kernel", "its index")]
 
 

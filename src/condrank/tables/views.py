@@ -129,7 +129,7 @@ class SideReader:
         return Nodes(Views(data, frozenset(view for view, part in parts.items() if part.is_kernel)), None, ids)
 
     def _parts(self, given: Given) -> dict[str, _Part]:
-        table, id_argument, views_argument, kernel_argument = given.arguments
+        table, _, views_argument, kernel_argument = given.arguments
         named: list[tuple[str, Any, bool]] = []
         if given.table is not None:
             named.append((OWN_VIEW if table == "nodes" else table, given.table, False))
