@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, seed, settings
 from hypothesis import strategies as st
+from pandas import DataFrame
 
 from condrank import ConditionalRanker, RelationGraph, TableRanker
 from service.served import EDGES, JSON, NEW, NODES, UNSTATED, Limits, ModelHolder, TestClient, create_app
@@ -17,6 +18,10 @@ jsonschema = pytest.importorskip("jsonschema_rs")
 
 NAMES = [f"n{number}" for number in range(6)]
 X = np.random.default_rng(3).normal(size=(6, 3))
+
+
+def pairs_of_names():
+    return {"source": np.repeat(NAMES, 6), "target": np.tile(NAMES, 6), "value": (X @ X.T).ravel()}
 
 
 @cache
@@ -35,11 +40,15 @@ def rankers():
         "table": TableRanker(ConditionalRanker("reciprocal", constant=True)).fit(NODES, EDGES),
         "plain": TableRanker(ConditionalRanker()).fit(plain),
         "kernel": TableRanker(ConditionalRanker(kernel="precomputed")).fit(RelationGraph(X @ X.T, X @ X.T, ids=NAMES)),
+        "views": TableRanker(ConditionalRanker(kernel="Linear(view='t') + Precomputed(view='k') + Identity()")).fit(
+            None, pairs_of_names(), views={"t": drugs}, kernel={"k": DataFrame(X @ X.T, index=NAMES, columns=NAMES)}
+        ),
         "two domains": TableRanker(ConditionalRanker()).fit(drugs, pairs, objects=targets, text=["text"]),
     }
 
 
 NEW_NODES = {
+    "views": ({"views": {"t": {"x": 1.5, "text": "red sky"}, "k": dict.fromkeys(NAMES, 0.5)}, "id": "n1"},) * 2,
     "table": (NEW, NEW),
     "plain": ({"a": 1.0, "b": 2.0, "c": 0.5},) * 2,
     "kernel": (dict.fromkeys(NAMES, 0.5),) * 2,

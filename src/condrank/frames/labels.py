@@ -24,7 +24,9 @@ def row_labels(frame: Any) -> np.ndarray | None:
     index = getattr(frame, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
-    return canonical(as_objects(list(index)), "ids")
+    labels = canonical(as_objects(list(index)), "ids")
+    # Texts as a list of ids would have them.
+    return np.asarray(labels.tolist()) if all(isinstance(one, str) for one in labels.tolist()) else labels
 
 
 def column_labels(frame: Any) -> np.ndarray | None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from condrank.base.arrays import check_features
 from condrank.base.checks import check_choice, check_count, check_ids
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
@@ -23,7 +22,7 @@ from condrank.index.vectors import InnerProducts, ModelScores, VectorScores, kno
 from condrank.nodes import Nodes
 from condrank.nodes.checking import positions
 from condrank.persistence.arrays import Arrays, Held
-from condrank.rankers.base import fitted_of, read_pair
+from condrank.rankers.base import fitted_of, read_pair, read_side
 from condrank.rankers.ranking import ORDERS, Ranking, ranking_of
 from condrank.rankers.restrictions import Restriction, read_choice
 
@@ -51,6 +50,8 @@ class ObjectIndex:
         scorer = fitted.model
         recall = check_recall(recall)
         nodes = _object_nodes(ranker, objects)
+        if nodes is not None and not isinstance(objects, Nodes):
+            nodes = _named(nodes, ids)
         if nodes is None and not len(fitted.objects):
             raise ValueError("objects must be given: this ranker does not keep its training objects")
         names = (fitted.objects if nodes is None else nodes).ids if ids is None else ids
@@ -143,7 +144,7 @@ class ObjectIndex:
 
         Parameters
         ----------
-        queries : array-like of shape (n_queries, n_features), or RelationGraph
+        queries : array-like of shape (n_queries, n_features), dict of views, sequence of ids, or RelationGraph
             Conditioning nodes, as for ``ranker.predict``.
         k : int
             Number of objects in each ranking. If every conditioning node has fewer objects, rankings are shorter.
@@ -203,7 +204,7 @@ class ObjectIndex:
         ndarray of int
             Their positions.
         """
-        nodes = Nodes(check_features(objects, "objects"))
+        nodes = _named(read_side(self.ranker, objects, "objects"), ids)
         with self._changing:
             held = self._held
             if (ids is None) != (self._names is None):
@@ -273,7 +274,7 @@ class ObjectIndex:
         if isinstance(queries, RelationGraph):
             return read_pair(self.ranker, queries, None)[0]
         if queries is not None:
-            return Nodes(check_features(queries, "queries"))
+            return read_side(self.ranker, queries, "queries")
         rows = getattr(fitted_of(self.ranker).model, "rows", None)
         if rows is None:
             raise ValueError(
@@ -321,7 +322,14 @@ def _object_nodes(ranker: Any, objects: Any) -> Nodes | None:
         return None
     if isinstance(objects, RelationGraph):
         return read_pair(ranker, objects, None)[1]
-    return Nodes(check_features(objects, "objects"))
+    return objects if isinstance(objects, Nodes) else read_side(ranker, objects, "objects")
+
+
+def _named(nodes: Nodes, ids: Any) -> Nodes:
+    """New objects with their ids, by which known nodes are recognised; labels of a frame come first."""
+    if ids is None or nodes.ids is not None or nodes.index is not None or np.shape(ids) != (len(nodes),):
+        return nodes
+    return Nodes(nodes.base, nodes.index, np.asarray(ids), nodes.is_kernel, nodes.columns, True)
 
 
 def _check_scored(scorer: Any, nodes: Nodes | None) -> None:

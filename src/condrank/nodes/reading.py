@@ -39,15 +39,15 @@ def graph_nodes(X: Any, ids: Any, name: str, ids_name: str) -> Nodes:
 
     Frames of several views may have the same labels in any order. An array among them has their order.
     """
+    columns: dict[str | None, list[str]] = {}
     if isinstance(X, Mapping):
-        parts = {view: _of_training(values) for view, values in X.items()}
-        labels = join_parts(parts, name)
-        base: Any = check_views({view: part[0] for view, part in labels[0].items()}, name)
-        found, columns = labels[1], {view: part[1] for view, part in labels[0].items() if part[1]}
+        joined, found = join_parts({view: _of_training(values) for view, values in X.items()}, name)
+        base: Any = check_views({view: values for view, (values, _) in joined.items()}, name)
+        columns |= {view: names for view, (_, names) in joined.items() if names}
     else:
         part = _of_training(X)
         base, found = check_node_data(part.values, name), part.ids
-        columns = {None: part.names} if part.names else {}
+        columns |= {None: part.names} if part.names else {}
     chosen, chosen_name = (found, f"the index of {name}") if ids is None else (ids, ids_name)
     named = None if chosen is None else check_ids(chosen, base.shape[0], chosen_name)
     return Nodes(base, None, named, columns=columns)

@@ -210,13 +210,17 @@ def read_side(ranker: Ranker, given: Any, name: str) -> Nodes:
     model = fitted_of(ranker).model
     side = getattr(model, "rows" if name != "objects" else "cols", None)
     known: Nodes = fitted_of(ranker).objects if side is None else side.nodes
+    if isinstance(given, Nodes):
+        return given
     if isinstance(given, Mapping) or sparse.issparse(given) or np.ndim(given) != 1:
         kernel = getattr(side, "kernel", None)
         return read_nodes(given, name, known, frozenset() if kernel is None else kernel.matrices)
     if name == "objects" and known.ids is None:
         known = fitted_of(ranker).objects
-    if not len(known) or (known.ids is None and np.asarray(given).dtype.kind not in "iu"):
-        return read_nodes(given, name)  # raises
+    kind = getattr(given, "dtype", np.dtype(object)).kind if known.ids is not None else np.asarray(given).dtype.kind
+    flat = kind == "f" and known.ids is not None and known.ids.dtype.kind not in "fO"  # features of one node
+    if flat or not len(known) or (known.ids is None and kind not in "iu"):
+        return read_nodes(np.asarray(given), name)  # raises
     return known.take(positions(given, known, name))
 
 

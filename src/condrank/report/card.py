@@ -20,7 +20,7 @@ from condrank.report.measured import SETTINGS, Measured
 from condrank.tables.ranker import TableRanker
 
 # Parameters that have lines of their own.
-NAMED = ("relation", "loss", "alpha", "alphas", "kernel", "solver", "rank_by", "fit_intercept")
+NAMED = ("relation", "loss", "alpha", "alphas", "kernel", "object_kernel", "solver", "rank_by", "fit_intercept")
 
 
 def known_share(ranker: TableRanker, graph: RelationGraph) -> float | None:
@@ -51,7 +51,9 @@ def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
     relation = getattr(fitted, "relation", None)
     if relation is not None:
         pairs.append(("relation", f"{relation}: {RELATIONS[relation].says}"))
-    pairs += [(name, getattr(fitted, name)) for name in ("loss", "kernel") if hasattr(fitted, name)]
+    pairs += [(name, getattr(fitted, name)) for name in ("loss",) if hasattr(fitted, name)]
+    kernels = ((name, getattr(fitted, name, None)) for name in ("kernel", "object_kernel"))
+    pairs += [(name.replace("_", " "), str(kernel)) for name, kernel in kernels if kernel is not None]
     if hasattr(fitted, "alpha_"):
         pairs.append(("λ", f"{fitted.alpha_:.6g}"))
     if getattr(fitted, "fit_intercept", False):

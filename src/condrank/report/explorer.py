@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from condrank.explorer import RankedNode, embedded_data
-from condrank.frames.table import Table
 from condrank.nodes import Nodes
-from condrank.report.rankings import Rankings
+from condrank.report.rankings import Rankings, shown_table
 
 #: Columns of a node that are shown.
 MOST_COLUMNS = 12
@@ -25,7 +24,7 @@ def explorer_data(rankings: Rankings, nodes: Nodes, one_domain: bool) -> dict[st
     one_domain : bool
         Whether conditioning nodes and objects are the same nodes, with the same names.
     """
-    table = nodes.rows if isinstance(nodes.base, Table) else None
+    table = shown_table(nodes)
     columns = [] if table is None else list(table.kinds)[:MOST_COLUMNS]
 
     def ranked(place: int) -> RankedNode:

@@ -12,6 +12,7 @@ from scipy import sparse
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.views import Views
 from condrank.observations import Complete, Edges, Factored
 from condrank.persistence.layout import checksum
 from condrank.rankers.saving import Saved
@@ -51,6 +52,10 @@ def data_fingerprint(graph: RelationGraph) -> str:
 def _of_nodes(nodes: Nodes) -> list[bytes]:
     ids = [] if nodes.ids is None else nodes.ids.tolist()
     parts = [repr(ids).encode(errors="backslashreplace")]
+    if isinstance(nodes.base, Views):
+        for view in nodes.base.parts:
+            parts += [view.encode(errors="backslashreplace"), *_of_nodes(nodes.view(view))]
+        return parts
     if isinstance(nodes.base, Table):
         table = nodes.rows
         return parts + [

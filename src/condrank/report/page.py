@@ -18,7 +18,6 @@ from condrank.base.files import atomic_open
 from condrank.diagnosis import diagnose
 from condrank.explorer import Page, Section, fill_page
 from condrank.explorer.markup import Markup, join, tag
-from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost
 from condrank.plots.predictions import check_graph, ranks_incoming
@@ -26,7 +25,7 @@ from condrank.report import pictures, sections
 from condrank.report.card import describe_known, known_share, limits, model_facts
 from condrank.report.explorer import explorer_data
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
-from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample
+from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample, shown_table
 from condrank.tables.ranker import TableRanker
 
 #: Conditioning nodes that are ranked, and objects of each that are kept.
@@ -159,7 +158,7 @@ def _column(graph: RelationGraph, name: str | None) -> np.ndarray | None:
     """A column of the nodes of a single domain, as text."""
     if name is None:
         return None
-    table = graph.nodes.rows if isinstance(graph.nodes.base, Table) else None
+    table = shown_table(graph.nodes)
     known = [] if table is None else list(table.kinds)
     if table is None or name not in known:
         raise ValueError(f"classes must be a column of the nodes, one of {known}, got {name!r}")

@@ -11,9 +11,13 @@ from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
 from condrank.nodes import Nodes
+from condrank.nodes.views import Views
 from condrank.plots.axes import draw_nodes
 from condrank.plots.predictions import predict_blocks, query_names, ranks_incoming
+from condrank.rankers.base import fitted_of
 from condrank.rankers.ranking import top_indices
+from condrank.tables.known import KnownNodes
+from condrank.tables.known_views import KnownViews
 from condrank.tables.ranker import TableRanker
 
 
@@ -64,12 +68,42 @@ class Rankings:
 def modelled_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
     """The graph with only the columns that the model was trained on, as the same kinds."""
     sides = [
-        Nodes(Table.of_kinds(nodes.rows, encoder.kinds_), None, nodes.ids)
-        if isinstance(nodes.base, Table) and hasattr(encoder, "kinds_")
-        else nodes
-        for nodes, encoder in ((graph.nodes, ranker.encoder_), (graph.objects, ranker.object_encoder_))
+        _modelled(nodes, known) for nodes, known in zip((graph.nodes, graph.objects), ranker.domains_, strict=True)
     ]
     return graph.part(sides[0], sides[1] if graph.is_two_domain else sides[0], graph.relation)
+
+
+def _modelled(nodes: Nodes, known: KnownNodes) -> Nodes:
+    """Nodes with the columns of training only, of each view if there are several."""
+    if isinstance(nodes.base, Views) and isinstance(known, KnownViews):
+        parts = {
+            view: _of_kinds(nodes.base.parts[view], one)
+            for view, one in known.views.items()
+            if view in nodes.base.parts
+        }
+        return Nodes(Views(parts, nodes.base.kernels), nodes.index, nodes.base_ids)
+    part = _of_kinds(nodes.rows, known) if isinstance(nodes.base, Table) else nodes.base
+    return nodes if part is nodes.base else Nodes(part, None, nodes.ids)
+
+
+def _of_kinds(part: Any, known: KnownNodes) -> Any:
+    kinds = getattr(known.encoder, "kinds_", None)
+    return Table.of_kinds(part, kinds) if isinstance(part, Table) and kinds is not None else part
+
+
+def shown_table(nodes: Nodes) -> Table | None:
+    """The columns of nodes for display, those of a view as view.column; None if there are none."""
+    if isinstance(nodes.base, Table):
+        return nodes.rows
+    if not isinstance(nodes.base, Views):
+        return None
+    columns, kinds = {}, {}
+    for view, part in nodes.base.parts.items():
+        if isinstance(part, Table):
+            table = nodes.view(view).rows
+            columns |= {f"{view}.{name}": values for name, values in table.columns.items()}
+            kinds |= {f"{view}.{name}": kind for name, kind in table.kinds.items()}
+    return Table(columns, kinds) if kinds else None
 
 
 def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
@@ -78,12 +112,20 @@ def encoded_graph(ranker: TableRanker, graph: RelationGraph) -> RelationGraph:
     A loaded ranker has the kernel values of its training nodes only: the nodes of the graph are found there by id.
     """
     encoded = ranker.encode(graph)
-    if getattr(ranker.ranker_, "kernel", None) != "precomputed" or hasattr(ranker, "graph_"):
+    model = fitted_of(ranker.ranker_).model
+    matrices = [
+        bool(getattr(getattr(model, side, None), "kernel", None) and getattr(model, side).kernel.matrices)
+        for side in ("rows", "cols")
+    ]
+    if not any(matrices) or hasattr(ranker, "graph_"):
         return encoded
-    first, second = (graph.objects, graph.nodes) if ranks_incoming(ranker.ranker_) else (graph.nodes, graph.objects)
-    queries = _known(ranker.queries_, first, "nodes")
-    objects = _known(ranker.objects_, second, "objects") if graph.is_two_domain else queries
-    sides = (objects, queries) if ranks_incoming(ranker.ranker_) else (queries, objects)
+    incoming = ranks_incoming(ranker.ranker_)
+    first, second = (encoded.objects, encoded.nodes) if incoming else (encoded.nodes, encoded.objects)
+    queries = _known(ranker.queries_, first, "nodes") if matrices[0] else first
+    objects = queries
+    if graph.is_two_domain:
+        objects = _known(ranker.objects_, second, "objects") if matrices[1] else second
+    sides = (objects, queries) if incoming else (queries, objects)
     return encoded.part(*sides, encoded.relation)
 
 

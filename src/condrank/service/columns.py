@@ -11,6 +11,7 @@ from typing import Any
 from condrank.service.given import NUMBER_SCHEMA, SCALAR_SCHEMA
 from condrank.service.refusals import Refusal
 from condrank.tables.known import KnownNodes
+from condrank.tables.known_views import KnownViews
 
 MORE_COLUMNS = 100  # unknown columns that a new node may have; they are ignored
 MOST_DAYS = 106_751_991  # since or before 1970 that a date can be away, in microseconds of 64 bits
@@ -49,6 +50,18 @@ def columns_schema(side: KnownNodes) -> dict[str, Any]:
     side : KnownNodes
         The training nodes of its domain.
     """
+    if isinstance(side, KnownViews):
+        views = {view: columns_schema(one) for view, one in side.views.items()}
+        return {
+            "type": "object",
+            "title": "A new node: its columns, features or kernel values by view, optionally with its id.",
+            "properties": {
+                "id": NOT_EMPTY,
+                "views": {"type": "object", "properties": views, "required": [*views], "additionalProperties": False},
+            },
+            "required": ["views"],
+            "additionalProperties": False,
+        }
     name = "id" if side.id_name is None else side.id_name
     about = {"type": "object", "propertyNames": NAMES}
     if side.encoder is not None:
@@ -80,6 +93,11 @@ def known_columns(side: KnownNodes) -> int:
 
 def check_columns(one: dict[str, Any], side: KnownNodes, where: str) -> None:
     """Refuse a node with very many unknown columns, and dates that are out of range, before they are read."""
+    if isinstance(side, KnownViews):
+        _check_views(one, side, where)
+        return
+    if isinstance(one.get("views"), dict):
+        raise Refusal(422, f"{where} has views, but the nodes of this model have none: give its columns themselves")
     known = known_columns(side)
     if len(one) > known + MORE_COLUMNS:
         raise Refusal(422, f"{where} has {len(one):,} columns, the model knows {known:,}")
@@ -88,3 +106,28 @@ def check_columns(one: dict[str, Any], side: KnownNodes, where: str) -> None:
         if kind == "date" and isinstance(given, int | float) and abs(given) > MOST_DAYS:
             expected = f"must be a date, or at most {MOST_DAYS} days before or after 1970"
             raise Refusal(422, f"{where}: column {name!r} {expected}, got {given!r:.60}")
+
+
+def _check_views(one: dict[str, Any], side: KnownViews, where: str) -> None:
+    """Refuse a node that lacks a view, or has an unknown one."""
+    views, expected = one.get("views"), [*side.views]
+    if not isinstance(views, dict):
+        raise Refusal(422, f"{where} must have its columns by view, as {{'views': …}} with {expected}")
+    strange = next((name for name in one if name not in ("id", "views")), None)
+    if strange is not None:
+        raise Refusal(422, f"{where} has {strange!r:.60} beside its views; only its id can be there")
+    for wrong, what in (
+        (next((view for view in expected if view not in views), None), "lacks the view"),
+        (next((view for view in views if view not in side.views), None), "has the unknown view"),
+    ):
+        if wrong is not None:
+            raise Refusal(422, f"{where} {what} {wrong!r:.60}; the views are {expected}")
+    for view, known in side.views.items():
+        check_columns(views[view], known, f"{where}.views.{view}")
+
+
+def kinds_of(side: KnownNodes) -> dict[str, str]:
+    """Columns of new nodes with their kinds, those of views as view.column; empty for features and kernel values."""
+    if isinstance(side, KnownViews):
+        return {f"{view}.{name}": kind for view, known in side.views.items() for name, kind in kinds_of(known).items()}
+    return {} if side.encoder is None else dict(side.encoder.kinds_)

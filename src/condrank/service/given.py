@@ -24,7 +24,8 @@ ID_SCHEMA: dict[str, Any] = {
 SCALAR_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "string"}, NUMBER_SCHEMA, {"type": "boolean"}]}
 LIST_SCHEMA: dict[str, Any] = {"type": "array", "items": ID_SCHEMA}
 # The document of a service names the columns of its model instead.
-NODE_SCHEMA: dict[str, Any] = {"anyOf": [ID_SCHEMA, {"type": "object", "additionalProperties": SCALAR_SCHEMA}]}
+RECORD_SCHEMA: dict[str, Any] = {"type": "object", "additionalProperties": SCALAR_SCHEMA}
+NODE_SCHEMA: dict[str, Any] = {"anyOf": [ID_SCHEMA, RECORD_SCHEMA]}
 
 
 def wrong(message: str) -> PydanticCustomError:
@@ -33,17 +34,30 @@ def wrong(message: str) -> PydanticCustomError:
 
 
 def check_node(given: Any) -> Any:
-    """An id, or the columns of a new node."""
+    """An id, or the columns of a new node, perhaps by view: ``{"views": {name: columns}}``."""
     if not isinstance(given, dict):
         if _is_id(given):
             return given
         raise wrong(f"expected {ID} or an object of columns, got {_shown(given)}")
+    views = given.get("views")
+    if not isinstance(views, dict):
+        _check_record(given)
+        return given
+    _check_record({name: value for name, value in given.items() if name != "views"})
+    for view, record in views.items():
+        if not isinstance(record, dict):
+            raise wrong(f"view {view!r:.60} must be an object of columns, got {_shown(record)}")
+        _check_record(record)
+    return given
+
+
+def _check_record(given: dict[str, Any]) -> None:
+    """Refuse columns that are no plain values."""
     for name, value in given.items():
         if value is None:
             raise wrong(f"column {name!r:.60} has no value (null); give a text, a finite number or a boolean")
         if not _is_text(name) or not (isinstance(value, bool) or _is_id(value)):
             raise wrong(f"column {name!r:.60} must be a text, a finite number or a boolean, got {_shown(value)}")
-    return given
 
 
 def check_chosen(given: Any) -> list[Any]:

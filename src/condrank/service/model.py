@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from condrank.base.checks import OUT_OF_SCALE
 from condrank.frames.ids import as_id_array, shown
-from condrank.service.columns import check_columns
+from condrank.nodes import Nodes
+from condrank.service.columns import kinds_of
+from condrank.service.new_nodes import known_rows, read_new, stack
 from condrank.service.refusals import Refusal
 from condrank.tables import TableRanker
 from condrank.tables.known import KnownNodes
@@ -52,9 +53,7 @@ class ServedModel:
         self.is_one_domain = ranker.queries_ is ranker.objects_
         nodes, _ = ranker.read_objects()
         # The index knows objects by position, so ids can be of any type.
-        self.index = ranker.ranker_.index(
-            None if nodes is None else nodes.rows, np.arange(len(ranker.objects_.nodes)), kind=kind
-        )
+        self.index = ranker.ranker_.index(nodes, np.arange(len(ranker.objects_.nodes)), kind=kind)
         self._ids = {role: _as_json(side.names.ids) for role, side in self.sides.items()}
         self._sorted = {role: _searchable(self._ids[role]) for role in self.sides}
         # A model that cannot rank is refused now, and the first request is not slower than others.
@@ -93,7 +92,7 @@ class ServedModel:
         order : {"best", "worst"}
             Whether the best objects come first, or the worst.
         """
-        features, names, places = self._read(queries, "queries")
+        nodes, names, places = self._read(queries, "queries")
         left_out = self._choice(exclude, len(queries), "exclude")
         among = self._choice(candidates, len(queries), "candidates")
         if exclude_self and self.is_one_domain:
@@ -106,11 +105,11 @@ class ServedModel:
             given["candidates"] = among if any(isinstance(one, list) for one in candidates) else among[0]
         with _computing(queries):
             try:
-                found = self.index.top(features, k, order=order, **given)
+                found = self.index.top(nodes, k, order=order, **given)
             except ValueError as error:
                 if OUT_OF_SCALE not in str(error):
                     raise
-                raise self._first_too_large(features, k, left_out, among if candidates is not None else None) from None
+                raise self._first_too_large(nodes, k, left_out, among if candidates is not None else None) from None
         answers = []
         ids = self._ids["objects"]
         for row, name in enumerate(names):
@@ -151,26 +150,24 @@ class ServedModel:
     def node(self, one: NodeId, role: str) -> tuple[Any, int, dict[str, Any]]:
         """Id, position and columns of a known node."""
         place = int(self._known([one], role, role)[0])
-        table = self.sides[role].table
-        return self._ids[role][place], place, {} if table is None else table.row(place)
+        return self._ids[role][place], place, self.sides[role].row_at(place)
 
     def about(self) -> dict[str, Any]:
         """Facts about the model, as /health shows them."""
         ranker = self.ranker.ranker_
-        encoders = {role: side.encoder for role, side in self.sides.items()}
         return {
             "file_fingerprint": self.file_fingerprint,
             "queries": len(self._ids["queries"]),
             "objects": len(self),
             "one_domain": self.is_one_domain,
-            "columns": {role: {} if one is None else dict(one.kinds_) for role, one in encoders.items()},
+            "columns": {role: kinds_of(side) for role, side in self.sides.items()},
             "relation": str(ranker.relation),
             "loss": str(ranker.loss),
             "index": self.index.kind,
         }
 
-    def _read(self, given: Sequence[Any], role: str) -> tuple[Any, list[Any], np.ndarray]:
-        """Features, ids (None for a new node without one) and places (-1 for a new node) of nodes."""
+    def _read(self, given: Sequence[Any], role: str) -> tuple[Nodes, list[Any], np.ndarray]:
+        """Nodes, ids (None for a new node without one) and places (-1 for a new node)."""
         side = self.sides[role]
         is_new = np.array([isinstance(one, dict) for one in given], dtype=bool)
         names: list[Any] = [None] * len(given)
@@ -180,29 +177,17 @@ class ServedModel:
         for row in known:
             names[row] = self._ids[role][int(places[row])]
         if not is_new.any():
-            return side.nodes.take(places).rows, names, places
+            return side.nodes.take(places), names, places
         parts: list[Any] = []
         for row, one in enumerate(given):
             if not is_new[row]:
-                parts.append(side.nodes.take(places[row : row + 1]).rows)
+                parts.append(known_rows(side, int(places[row])))
                 continue
-            check_columns(one, side, f"{role}.{row}")
-            # One at a time: how values are read must not depend on the other nodes of the request.
-            try:
-                nodes, ids = side.read([one], f"{role}.{row}")
-            except ValueError as error:
-                raise Refusal(422, f"{str(error).replace(', position 0', ''):.300}") from None
-            except OverflowError as error:  # a time zone can move a date beyond the year 9999
-                raise Refusal(422, f"{role}.{row} has a date that does not exist: {error}") from None
-            if nodes.base.shape[1] != side.nodes.base.shape[1]:
-                raise Refusal(
-                    422, f"{role}.{row} must have {side.nodes.base.shape[1]} features, got {nodes.base.shape[1]}"
-                )
+            nodes, ids = read_new(one, side, f"{role}.{row}")
             parts.append(nodes.rows)
             if ids is not None:
                 names[row], places[row] = _as_json(ids)[0], side.names.places(ids)[0]
-        stacked = sparse.vstack(parts, format="csr") if any(map(sparse.issparse, parts)) else np.vstack(parts)
-        return stacked, names, places
+        return stack(parts, side, places), names, places
 
     def _known(self, given: Sequence[NodeId], role: str, where: str, rows: list[int] | None = None) -> np.ndarray:
         """Positions of nodes by id; an unknown id is refused."""
@@ -212,7 +197,8 @@ class ServedModel:
             row = first if rows is None else rows[first]
             what = "node" if self.is_one_domain else {"queries": "conditioning node", "objects": "object"}[role]
             place = f" ({where}.{row})" if len(given) > 1 else ""
-            raise Refusal(404, f"no {what} has the id {given[first]!r:.80}{place}", "unknown_id")
+            advice = self.sides[role].names.advice(as_id_array([given[first]]))
+            raise Refusal(404, f"no {what} has the id {given[first]!r:.80}{place}; {advice:.300}", "unknown_id")
         return places
 
     def _places(self, given: Sequence[NodeId], role: str) -> np.ndarray:

@@ -94,7 +94,11 @@ class KnownNodes:
     def row(self, one: Any) -> dict[str, Any]:
         """The columns of one node; empty if they were not kept."""
         (position,) = self.find([one], "node")
-        return {} if self.table is None else self.table.row(int(position))
+        return self.row_at(int(position))
+
+    def row_at(self, position: int) -> dict[str, Any]:
+        """The columns of the node at a position; empty if they were not kept."""
+        return {} if self.table is None else self.table.row(position)
 
     def find(self, given: Any, what: str) -> np.ndarray:
         """Positions of nodes by id."""

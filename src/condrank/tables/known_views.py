@@ -40,13 +40,8 @@ class KnownViews(KnownNodes):
         super().__init__(nodes, encoder, None, None, False)
         self.views = views
 
-    def row(self, one: Any) -> dict[str, Any]:
-        """The columns of one node by view; views without columns, or whose columns were not kept, are left out."""
-        (position,) = self.find([one], "node")
-        return self.row_at(int(position))
-
     def row_at(self, position: int) -> dict[str, Any]:
-        """The columns of the node at a position, by view."""
+        """The columns of a node by view; views without columns, or whose columns were not kept, are left out."""
         return {view: one.table.row(position) for view, one in self.views.items() if one.table is not None}
 
     def read(self, given: Any, what: str) -> tuple[Nodes, np.ndarray | None]:

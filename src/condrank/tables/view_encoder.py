@@ -107,8 +107,9 @@ def _side_encoder(nodes: Nodes, given: Any, name: str) -> Any:
     if isinstance(given, str) and given != UNCHANGED:
         raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
     if isinstance(nodes.base, Views):
+        given = given.encoder if isinstance(given, ViewEncoder) else given
         return ViewEncoder(given) if nodes.is_raw else UNCHANGED
-    if isinstance(given, Mapping):
+    if isinstance(given, Mapping | ViewEncoder):
         raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got a dict, which is for views")
     if isinstance(nodes.base, Table):
         if given == UNCHANGED:
