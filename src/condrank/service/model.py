@@ -118,12 +118,12 @@ class ServedModel:
             answers.append(Answer(name, [ids[place] for place in indices.tolist()], scores.tolist()))
         return answers
 
-    def _first_too_large(self, features: Any, k: int, left_out: Any, among: Any) -> Refusal:
+    def _first_too_large(self, nodes: Nodes, k: int, left_out: Any, among: Any) -> Refusal:
         """A refusal that names the first conditioning node whose scores overflow: they are ranked one at a time."""
-        for row in range(features.shape[0]):
+        for row in range(len(nodes)):
             try:
                 only = None if among is None else among[row]
-                self.index.top(features[row : row + 1], k, exclude=left_out[row], candidates=only)
+                self.index.top(nodes.block(slice(row, row + 1)), k, exclude=left_out[row], candidates=only)
             except ValueError:
                 return _too_large(f"queries.{row}")
         return _too_large("queries")

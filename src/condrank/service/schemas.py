@@ -120,7 +120,8 @@ class ModelAnswer(BaseModel):
         dict[Role, dict[str, str]],
         Field(
             description="Columns of new conditioning nodes and objects, with their kinds; those of a view as "
-            "view.column. Empty for plain features and kernel values, and for requests without the token that a service has."
+            "view.column. Empty for plain features and kernel values, and for requests without the token that a "
+            "service has."
         ),
     ]
     relation: str
