@@ -204,9 +204,9 @@ def test_ranking_leaves_out_files_of_ids_or_ranks_only_these(tmp_path):
             ["--candidates-file", tmp_path / "among.txt", "--exclude", "player 2", "--worst"],
             {"candidates": among[1:], "order": "worst"},
         ),
-        (["--worst", "--top", 3], {"order": "worst", "top": 3}),
+        (["--worst"], {"order": "worst", "top": 3}),
     ):
-        done = run("rank", "model", "--query", "player 3", "--top", 30, *more)
+        done = run("rank", "model", "--query", "player 3", "--top", limits.get("top", 30), *more)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
         want = loaded.rank(["player 3"], **{"top": 30, **limits})
         assert [row["object"] for row in rows] == want.ids[0].tolist()
