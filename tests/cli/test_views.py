@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from condrank import TableRanker
 from condrank.cli import app
-from condrank.kernels import RBF, Identity, Precomputed, Unit
+from condrank.kernels import RBF, Constant, Identity, Precomputed, Unit
 
 N = 12
 NAMES = [f"n{i}" for i in range(N)]
@@ -37,7 +37,7 @@ def run(folder, monkeypatch, *args):
 
 
 VIEWS = ("--view", "assay=assay.csv", "--view", "seq=seq.csv", "--edges", "pairs.csv")
-KERNEL = "Unit(Precomputed(view='seq')) ** 4 + RBF('median', view='assay') + 0.5 * Identity()"
+KERNEL = "Unit(Precomputed(view='seq')) ** 4 + RBF('median', view='assay') + 0.5 * Identity() + 0.1 * Constant()"
 
 
 def test_views_with_an_expression_are_fitted_ranked_and_evaluated(folder, monkeypatch, tmp_path):
@@ -46,9 +46,9 @@ def test_views_with_an_expression_are_fitted_ranked_and_evaluated(folder, monkey
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["kernel"].startswith("Unit(Precomputed(view='seq')) ** 4")
     loaded = TableRanker.load(model)
-    want = Unit(Precomputed(view="seq")) ** 4 + RBF("median", view="assay") + 0.5 * Identity()
+    want = Unit(Precomputed(view="seq")) ** 4 + RBF("median", view="assay") + 0.5 * Identity() + 0.1 * Constant()
     assert loaded.ranker_.kernel == want
-    assert loaded.ranker_.constant is False  # the expression says all
+    assert loaded.ranker_.constant is False  # the expression has its own
     ranked = run(folder, monkeypatch, "rank", model, "-q", "n3", "--top", "2", "--json")
     assert [one["object"] for one in json.loads(ranked.stdout)["rankings"][0]["objects"]] == loaded.rank(
         ["n3"], top=2

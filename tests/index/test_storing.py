@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from builders import SMALL_KERNEL, index_of_classes
-from condrank import ConditionalRanker, ConditionalRankerCV, ObjectIndex, TableRanker
+from condrank import ConditionalRanker, ConditionalRankerCV, ObjectIndex, RelationGraph, TableRanker
 from condrank.persistence import read_file, write_file
 from reference_index import BY_MODEL, NAMES, OBJECTS, QUERIES, D, X, Y, assert_same, fitted, linear
 
@@ -144,3 +144,17 @@ def test_a_newer_file_is_refused_as_newer(tmp_path):
     file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
     with pytest.raises(ValueError, match="newer"):
         ObjectIndex.load(file)
+
+
+def test_a_loaded_index_recognises_known_objects(tmp_path):
+    from condrank.kernels import RBF, Identity
+
+    rng = np.random.default_rng(0)
+    X, Y, names = rng.normal(size=(6, 3)), rng.normal(size=(6, 6)), list("abcdef")
+    ranker = ConditionalRanker("symmetric", kernel=RBF(0.1) + Identity(), prior="similarity")
+    index = ranker.fit(RelationGraph(X, Y + Y.T, ids=names)).index(X[:3], names[:3])
+    index.save(tmp_path / "index.safetensors")
+    again = ObjectIndex.load(tmp_path / "index.safetensors")
+    want = ranker.rank(["a"], ["a", "b", "c"], 3)
+    for one in (index, again):
+        np.testing.assert_allclose(one.top(["a"], 3).scores, want.scores)

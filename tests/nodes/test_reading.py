@@ -77,7 +77,7 @@ def test_labels_that_do_not_match_are_refused_with_the_first_of_them():
     refused(r"index of view 'k' of X .*labels of view 'x'.*lacks 'f'", RelationGraph, {"x": X, "k": K.iloc[:5, :5]}, Y)
     refused("index of X must be unique", RelationGraph, X.set_axis(list("aabcde")), Y.to_numpy())
     ranker = ConditionalRanker(kernel=KERNEL).fit(RelationGraph({"x": X, "k": K}, Y))
-    refused("queries lack the view 'k'", ranker.predict, {"x": X})
+    refused("view 'k', which the nodes do not have; they have", ranker.predict, {"x": X})
     refused("have the view 'z', which", ranker.predict, {"x": X, "k": K, "z": X})
     refused(r"2 of 6 are missing, such as 'e'", ranker.predict, {"x": X, "k": K[NAMES[:4]]})
     refused(r"a dict with the views \['x', 'k'\]", ranker.predict, X)

@@ -91,7 +91,7 @@ def read_model(model: Model, graph: RelationGraph) -> Asked:
 
     kernels = _kernels(model, graph)
     recommended = recommend(graph, model.relation.value, model.loss.value)
-    by_name = model.kernel is None or isinstance(kernels[0], str)
+    has_constant = not isinstance(kernels[0], str) and bool(kernels[0].constant)
     params = {
         "relation": recommended.relation,
         "loss": recommended.loss,
@@ -99,7 +99,7 @@ def read_model(model: Model, graph: RelationGraph) -> Asked:
         "gamma": model.gamma,
         "n_components": _components(model.n_components),
         "prior": None if model.prior is Prior.none else model.prior.value,
-        "constant": by_name if model.constant is None else model.constant,
+        "constant": model.constant and not has_constant,
         "rank_by": model.rank_by.value,
         "random_state": model.seed,
         "object_kernel": kernels[1],

@@ -167,9 +167,9 @@ class Model:
         _option(
             MODEL,
             "--kernel",
-            metavar="NAME|EXPRESSION",
-            help="Kernel between nodes: rbf, linear, …, or an expression such as 'RBF(0.1) + 0.5 * Identity()'.",
-            show_default="rbf; with views a sum over them",
+            metavar="rbf|linear|poly|cosine|laplacian|EXPRESSION",
+            help="Kernel between nodes; an expression is such as 'RBF(0.1) + 0.5 * Identity()'. Views: a sum over them.",
+            show_default="rbf",
         ),
     ] = None
     object_kernel: Annotated[
@@ -195,14 +195,13 @@ class Model:
         Prior, _option(MODEL, "--prior", help="similarity: start from the kernel and learn corrections.")
     ] = Prior.none
     constant: Annotated[
-        bool | None,
+        bool,
         _option(
             MODEL,
             "--constant/--no-constant",
-            help="Give each node a strength of its own.",
-            show_default="constant, unless --kernel is an expression",
+            help="Give each node a strength of its own; an expression with Constant() says it itself.",
         ),
-    ] = None
+    ] = True
     intercept: Annotated[
         bool,
         _option(

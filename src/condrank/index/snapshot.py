@@ -60,8 +60,20 @@ class Snapshot:
         gone = held.places("gone", given["n_gone"], n).astype(np.intp)
         if given["n"] != n or (np.diff(gone) <= 0).any():
             raise ValueError(f"{given['n']} positions and {len(gone)} removed ones do not agree with {n} objects")
-        names = ids_from(given["ids"], n - len(gone), held)
-        return cls(objects, n, gone, _spread(names, gone, n))
+        names = _spread(ids_from(given["ids"], n - len(gone), held), gone, n)
+        if products is None and names is not None:
+            objects = _with_ids(objects, names, n_training)
+        return cls(objects, n, gone, names)
+
+
+def _with_ids(parts: tuple[Nodes | None, ...], names: np.ndarray, n_training: int) -> tuple[Nodes | None, ...]:
+    """Objects with their ids, by which the model recognises training nodes."""
+    named, start = [], 0
+    for part in parts:
+        stop = start + (n_training if part is None else len(part))
+        named.append(None if part is None else Nodes(part.base, None, names[start:stop], against_training=True))
+        start = stop
+    return tuple(named)
 
 
 def _stored(objects: Any, scorer: Any) -> Any:
