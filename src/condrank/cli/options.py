@@ -168,7 +168,7 @@ class Model:
             MODEL,
             "--kernel",
             metavar="rbf|linear|poly|cosine|laplacian|EXPRESSION",
-            help="Kernel between nodes; an expression is such as 'RBF(0.1) + 0.5 * Identity()'. Views: a sum over them.",
+            help="Kernel between nodes; an expression is like 'RBF(0.1) + 0.5 * Identity()'. Views: a sum over them.",
             show_default="rbf",
         ),
     ] = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from condrank.cli.named import named_files
-from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, plain, write_rows
+from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_rows
 from condrank.cli.terminal import fail
 
 if TYPE_CHECKING:

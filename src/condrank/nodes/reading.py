@@ -107,7 +107,9 @@ def read_nodes(
     if training is not None and isinstance(training.base, Views) and not isinstance(given, Views):
         views = [*training.base.parts]
         if len(views) > 1 or is_frame(given):
-            raise ValueError(f"{name} must be a dict with the views {views}, or ids of training nodes")
+            raise ValueError(
+                f"{name} must be a dict with the views {views} or ids of training nodes; the given nodes have no views"
+            )
     part = _of_query(given, name, training, None, matrices, False)
     return Nodes(check_features(part.values, name), None, part.ids, against_training=part.ids is not None)
 
