@@ -14,8 +14,7 @@ from typer.core import TyperGroup
 
 from condrank._version import __version__
 from condrank.cli import demo, diagnose, evaluate, fit, plan, rank, report, reproduce, serve
-from condrank.cli.once import OnceCommand
-from condrank.cli.options import expanded
+from condrank.cli.options import OnceCommand, expanded
 from condrank.cli.terminal import INTERRUPTED, fail, guarded
 from condrank.cli.visible import visible
 

@@ -38,10 +38,12 @@ def read_tables(tables: Tables) -> RelationGraph:
         raise typer.BadParameter("the table of nodes is missing, or --view, or --kernel-matrix", param_hint="--nodes")
     sources: dict[str, Any] = {
         "objects": tables.objects,
-        "views": named_files(tables.view, "--view"),
-        "object_views": named_files(tables.object_view, "--object-view"),
-        "kernel": check_matrices(tables.kernel_matrix, "--kernel-matrix"),
-        "object_kernel": check_matrices(tables.object_kernel_matrix, "--object-kernel-matrix"),
+        "views": named_files(tables.view, "--view") if tables.view else None,
+        "object_views": named_files(tables.object_view, "--object-view") if tables.object_view else None,
+        "kernel": check_matrices(tables.kernel_matrix, "--kernel-matrix") if tables.kernel_matrix else None,
+        "object_kernel": check_matrices(tables.object_kernel_matrix, "--object-kernel-matrix")
+        if tables.object_kernel_matrix
+        else None,
     }
     given = [tables.nodes, tables.edges]
     for source in sources.values():

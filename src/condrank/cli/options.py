@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 TABLES, COLUMNS, MODEL = "Tables", "Columns", "Model"
 
@@ -248,3 +250,18 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return called
+
+
+class OnceCommand(TyperCommand):
+    """A command whose options are given at most once, except those that are repeatable."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Count the options before their values are read."""
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            for name, times in Counter(one.name for one in order).items():
+                (option,) = [one for one in self.get_params(ctx) if one.name == name]
+                if times > 1 and option.param_type_name == "option" and not getattr(option, "multiple", False):
+                    longest = max(option.opts, key=len)
+                    raise typer.BadParameter(f"was given {times} times; give it once", param_hint=longest)
+        return super().parse_args(ctx, args)

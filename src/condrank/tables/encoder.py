@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from condrank.base.checks import check_choice, check_count
 from condrank.frames.packing import check_kinds, pack, unpack
 from condrank.frames.table import Table
+from condrank.graph import RelationGraph
+from condrank.graph.transformer import UNCHANGED, NodeTransformer, check_transformer
+from condrank.nodes.store import Nodes
+from condrank.nodes.views import Views
 
 MOST_DENSE = 1000  # categories
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -225,3 +230,41 @@ def _floats(array: np.ndarray, length: int, name: str) -> np.ndarray:
     if array.dtype != np.float64 or array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{name} must be {length} finite numbers, got {array.dtype} of shape {array.shape}")
     return array
+
+
+def make_transformer(graph: RelationGraph, encoder: Any, object_encoder: Any) -> NodeTransformer | None:
+    """Transformer of a graph's nodes: a `ViewEncoder` for views, the given encoder or a `TableEncoder` for tables.
+
+    Plain features and texts are encoded only if an encoder is given, kernel matrices never. None if nothing is.
+    """
+    made = [_side_encoder(graph.nodes, encoder, "encoder"), None]
+    if graph.is_two_domain:
+        given, name = (encoder, "encoder") if object_encoder is None else (object_encoder, "object_encoder")
+        made[1] = _side_encoder(graph.objects, given, name)
+    elif object_encoder is not None:
+        check_transformer("object_encoder", object_encoder)
+        made[1] = object_encoder
+    if all(one is None or one is UNCHANGED for one in made):
+        return None
+    return NodeTransformer(*made)
+
+
+def _side_encoder(nodes: Nodes, given: Any, name: str) -> Any:
+    if isinstance(given, str) and given != UNCHANGED:
+        raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
+    if isinstance(nodes.base, Views):
+        from condrank.tables.view_encoder import ViewEncoder
+
+        given = given.encoder if isinstance(given, ViewEncoder) else given
+        return ViewEncoder(given) if nodes.is_raw else UNCHANGED
+    if isinstance(given, Mapping):
+        raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got a dict, which is for views")
+    if isinstance(nodes.base, Table):
+        if given == UNCHANGED:
+            nodes.base.refuse_others()
+            return TableEncoder(standardise=False)
+        given = TableEncoder() if given is None else given
+    elif given is None or given == UNCHANGED or nodes.is_kernel:
+        return UNCHANGED
+    check_transformer(name, given)
+    return given

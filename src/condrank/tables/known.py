@@ -18,7 +18,9 @@ from condrank.frames.ids import Ids, as_id_array, listed_ids, read_ids
 from condrank.frames.labels import index_ids
 from condrank.frames.packing import pack_table, unpack_table
 from condrank.frames.table import Table, as_columns
+from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
+from condrank.nodes.views import Views
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 from condrank.tables.encoder import TableEncoder
@@ -178,6 +180,53 @@ class KnownNodes:
                 f"{columns.where(int(row))}: {names[column]!r} is {far}; what was learned may not apply to it",
                 UserWarning,
             )
+
+
+def known_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str | None]) -> KnownNodes:
+    """The known nodes of one domain.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        As the ranker takes them.
+    encoder : TableEncoder, ViewEncoder or None
+        Their encoder.
+    raw : Nodes
+        As they were given.
+    matrices : frozenset
+        Views that are kernel matrices.
+    """
+    if not isinstance(nodes.base, Views):
+        table = raw.rows if isinstance(raw.base, Table) else None
+        return KnownNodes(nodes, encoder, table, None if table is None else table.id_name, None in matrices)
+    from condrank.tables.known_views import views_side
+
+    return views_side(nodes, encoder, raw, matrices)
+
+
+def know(
+    graph: RelationGraph, encoded: RelationGraph, encoders: tuple[Any, Any], model: tuple[Any, Any]
+) -> tuple[KnownNodes, KnownNodes]:
+    """The nodes and the objects of a training graph, which can then be ranked by id.
+
+    Parameters
+    ----------
+    graph, encoded : RelationGraph
+        The graph as it was given, and with its nodes encoded.
+    encoders : pair of encoder or None
+        Of the nodes and of the objects.
+    model : pair of Coordinates or None
+        The sides of the model, of the nodes and of the objects. Of kernel matrices only the nodes of the model are
+        known: early stopping may hold some out.
+    """
+    raw, nodes = (graph.nodes, graph.objects), (encoded.nodes, encoded.objects)
+    known = []
+    for side in range(2 if graph.is_two_domain else 1):
+        kernel = getattr(model[side], "kernel", None)
+        matrices = frozenset() if kernel is None else kernel.matrices
+        chosen = model[side].nodes if matrices else nodes[side]
+        known.append(known_side(chosen, encoders[side], raw[side], matrices))
+    return known[0], known[-1]
 
 
 def is_table(given: Any) -> bool:

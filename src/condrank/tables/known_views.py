@@ -11,7 +11,6 @@ import numpy as np
 
 from condrank.frames.columns import Columns
 from condrank.frames.table import Table
-from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.nodes.reading import Part, join_parts
 from condrank.nodes.views import Views
@@ -110,23 +109,9 @@ def is_matrix(view: str | None, nodes: Nodes, matrices: frozenset[str | None]) -
     return view in matrices or (alone and None in matrices)
 
 
-def known_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str | None]) -> KnownNodes:
-    """The known nodes of one domain.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        As the ranker takes them.
-    encoder : TableEncoder, ViewEncoder or None
-        Their encoder.
-    raw : Nodes
-        As they were given.
-    matrices : frozenset
-        Views that are kernel matrices.
-    """
-    if not isinstance(nodes.base, Views):
-        table = raw.rows if isinstance(raw.base, Table) else None
-        return KnownNodes(nodes, encoder, table, None if table is None else table.id_name, None in matrices)
+def views_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str | None]) -> KnownViews:
+    """The known nodes of one domain with views; parameters as for `condrank.tables.known.known_side`."""
+    assert isinstance(nodes.base, Views)
     views = {}
     for view in nodes.base.parts:
         part = raw.base.parts[view] if isinstance(raw.base, Views) else None
@@ -135,28 +120,3 @@ def known_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str |
         id_name = part.id_name if isinstance(part, Table) else None
         views[view] = KnownNodes(nodes.view(view), own, table, id_name, is_matrix(view, nodes, matrices))
     return KnownViews(nodes, views)
-
-
-def know(
-    graph: RelationGraph, encoded: RelationGraph, encoders: tuple[Any, Any], model: tuple[Any, Any]
-) -> tuple[KnownNodes, KnownNodes]:
-    """The nodes and the objects of a training graph, which can then be ranked by id.
-
-    Parameters
-    ----------
-    graph, encoded : RelationGraph
-        The graph as it was given, and with its nodes encoded.
-    encoders : pair of encoder or None
-        Of the nodes and of the objects.
-    model : pair of Coordinates or None
-        The sides of the model, of the nodes and of the objects. Of kernel matrices only the nodes of the model are
-        known: early stopping may hold some out.
-    """
-    raw, nodes = (graph.nodes, graph.objects), (encoded.nodes, encoded.objects)
-    known = []
-    for side in range(2 if graph.is_two_domain else 1):
-        kernel = getattr(model[side], "kernel", None)
-        matrices = frozenset() if kernel is None else kernel.matrices
-        chosen = model[side].nodes if matrices else nodes[side]
-        known.append(known_side(chosen, encoders[side], raw[side], matrices))
-    return known[0], known[-1]

@@ -24,10 +24,10 @@ from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.conditional import ConditionalRanker, strengths_of
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import read_restriction
+from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
-from condrank.tables.known import KnownNodes
-from condrank.tables.known_views import know
-from condrank.tables.view_encoder import default_kernel, make_transformer
+from condrank.tables.known import KnownNodes, know
+from condrank.tables.view_encoder import default_kernel
 
 T = TypeVar("T")
 

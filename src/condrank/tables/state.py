@@ -9,8 +9,8 @@ from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file, read_with_fingerprint, write_file
 from condrank.rankers.base import fitted_of
 from condrank.rankers.saving import Saved, refuse_index
-from condrank.tables.known import KnownNodes
-from condrank.tables.known_views import KnownViews, known_side
+from condrank.tables.known import KnownNodes, known_side
+from condrank.tables.known_views import KnownViews
 
 NAME = "tables"  # of their part of the manifest, and before their arrays
 SIDES = ("queries", "objects")

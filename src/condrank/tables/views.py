@@ -205,7 +205,7 @@ class SideReader:
 def columns_of(source: Any, what: str) -> Columns:
     """Columns of a table; an index that names the rows is a column of ids, unless a column has a usual name of ids."""
     columns = read_table(source, what, corner="id") if what.startswith("view") else read_table(source, what)
-    labels = index_ids(source)
+    labels = None if isinstance(source, str | os.PathLike) else index_ids(source)
     if labels is None or any(name.lower() in ID_NAMES for name in columns.names):
         return columns
     name = str(source.index.name or "id")
