@@ -208,7 +208,8 @@ def columns_of(source: Any, what: str) -> Columns:
     labels = None if isinstance(source, str | os.PathLike) else index_ids(source)
     if labels is None or any(name.lower() in ID_NAMES for name in columns.names):
         return columns
-    name = str(source.index.name or "id")
+    index: Any = getattr(source, "index")  # noqa: B009
+    name = str(index.name or "id")
     return columns if name in columns else Columns({name: labels} | columns.values, columns.origin, columns.first)
 
 
