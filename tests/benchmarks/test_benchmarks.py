@@ -27,7 +27,7 @@ NAMES = (
         "tables",
     ),
     *("distributed", "million", "growth", "approximate", "approximation_error", "approximation_loss"),
-    *("memory", "serving", "soak"),
+    *("memory", "serving", "soak", "kernels"),
 )
 pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="the benchmarks are not part of the package")
 

@@ -108,7 +108,9 @@ def test_tables_are_read_once_and_nodes_encoded_once(way):
 
 
 def test_each_graph_is_planned_once_and_each_system_is_used(way, case):
-    assert way.calls["fitting/plan.py", "make_plan"] == len(way.built) == GRAPHS[case]
+    # The last fit of a search by iterations is planned again, for the λ that was chosen.
+    again = case == "incomplete"
+    assert way.calls["fitting/plan.py", "make_plan"] - again == len(way.built) == GRAPHS[case]
     assert len([graph for graph in way.built if graph.shape == (N, N) and graph.n_edges == largest(way)]) == 1
     assert way.calls["fitting/run.py", "Run.__call__"] == 1
     assert way.calls["rankers/base.py", "Ranker._keep"] == 1

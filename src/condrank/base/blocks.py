@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from functools import cache
+from importlib import import_module
 from threading import Lock, local
 from typing import Any
 
@@ -114,5 +115,6 @@ def _one_thread_a_product() -> Iterator[None]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The linear algebra libraries that are loaded. Looking for them takes milliseconds, so it is done once."""
+    """The linear algebra libraries of NumPy and SciPy. Looking for them takes milliseconds, so it is done once."""
+    import_module("scipy.linalg")  # so that its library is found, even if nobody has used it yet
     return ThreadpoolController()

@@ -36,8 +36,8 @@ def plan(
 
     planned = TableRanker(make_ranker(asked)).plan(graph)
     parts: dict[str, Any] = asdict(planned)
-    n_alphas, by = parts.pop("n_alphas", None), parts.pop("chosen_by", None)
-    search = None if by is None else {"n_alphas": n_alphas, "by": by}
+    n_alphas, by, how = (parts.pop(name, None) for name in ("n_alphas", "chosen_by", "searched_by"))
+    search = None if by is None else {"n_alphas": n_alphas, "by": by} | ({"how": how} if how else {})
     free = available_memory()
     fits = free is None or planned.memory <= free
     if as_json:
@@ -53,7 +53,7 @@ def plan(
         "flops": f"{planned.flops:.1e}",
         "memory": memory,
         "instead": ", ".join(f"{name} {flops:.1e} flops" for name, flops in planned.alternatives.items()),
-        "λ": search and f"{search['n_alphas']} tried, {search['by']}",
+        "λ": search and ", ".join([f"{search['n_alphas']} tried", *([search["how"]] if how else []), search["by"]]),
     }
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, text in lines.items():

@@ -16,8 +16,9 @@ from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
 
 # The noise of scores is taken as NOISE units of rounding per node, for at least FEW nodes. Measured noise was up to one
-# unit per node, and up to 500 units in all if a few nodes hardly determine the offsets of ranking.
-NOISE, FEW = 16, 64
+# unit per node, and up to 700 units in all (it differs between processors) if a few nodes hardly determine the offsets
+# of ranking.
+NOISE, FEW = 16, 256
 
 
 def corrections(system: ClosedForm, observed: Any, prior_weight: float) -> tuple[np.ndarray, np.ndarray | None]:
