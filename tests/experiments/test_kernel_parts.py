@@ -37,7 +37,7 @@ def test_the_lowest_held_out_loss_decides_each_part(experiments, home):
     cv = SettingShuffleSplit(2, 2, test_size=1 / 3, random_state=0)
     alphas = np.array([0.1, 10.0])
     chosen = experiments.kernel_parts.Stepwise([(0, "power", (1, 2, 8))], cv, alphas, "regression").fit(graph)
-    params = {"loss": "regression", "clip": True, "tol": experiments.drugs.TOLERANCE, "fit_intercept": True}
+    params = {"loss": "regression", "clip": True, "fit_intercept": True} | experiments.kernel_parts.PRECISION
     losses = [
         ConditionalRankerCV(alphas, cv, kernel=kernel, object_kernel=Precomputed(), **params)
         .fit(graph)
