@@ -12,7 +12,7 @@ from scipy import sparse
 from builders import FIVE_QUERIES, SIXTY_CLASSES, SIXTY_NAMES, SIXTY_NODES, index_of_classes
 from condrank import ConditionalRanker, ObjectIndex, RelationGraph
 from condrank.baselines import NearestNeighbours, SimilarityRanker
-from condrank.index.vectors import InnerProducts
+from condrank.models.inner_products import InnerProducts
 from reference_index import (
     BY_MODEL,
     FITTED,

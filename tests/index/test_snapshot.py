@@ -5,7 +5,7 @@ import pytest
 
 from condrank import ConditionalRanker
 from condrank.index.snapshot import Snapshot
-from condrank.index.vectors import InnerProducts
+from condrank.models.inner_products import InnerProducts
 from condrank.persistence.arrays import Arrays, Held
 
 RNG = np.random.default_rng(0)

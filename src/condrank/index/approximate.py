@@ -34,7 +34,8 @@ from condrank.index.coordinates import (
 )
 from condrank.index.exact import finished, search
 from condrank.index.lists import InvertedLists, faiss
-from condrank.index.vectors import InnerProducts, VectorScores
+from condrank.index.vectors import VectorScores
+from condrank.models.inner_products import InnerProducts
 from condrank.nodes import Nodes
 from condrank.persistence.arrays import Arrays, Held
 from condrank.rankers.restrictions import Restriction

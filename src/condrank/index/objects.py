@@ -18,7 +18,8 @@ from condrank.index.exact import search
 from condrank.index.growing import GrowingRows
 from condrank.index.names import Names, look_up
 from condrank.index.snapshot import Snapshot
-from condrank.index.vectors import InnerProducts, ModelScores, VectorScores, known_by_place
+from condrank.index.vectors import ModelScores, VectorScores, known_by_place
+from condrank.models.inner_products import InnerProducts
 from condrank.nodes import Nodes
 from condrank.nodes.checking import positions
 from condrank.persistence.arrays import Arrays, Held

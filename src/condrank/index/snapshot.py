@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from condrank.index.vectors import InnerProducts
+from condrank.models.inner_products import InnerProducts
 from condrank.nodes import Nodes
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to

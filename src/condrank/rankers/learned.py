@@ -7,10 +7,11 @@ import numpy as np
 from condrank.fitting.plan import Plan
 from condrank.models.compared import ComparedModel
 from condrank.models.model import Model
-from condrank.rankers.base import Ranker, fitted_of
+from condrank.rankers.base import fitted_of
+from condrank.rankers.embedding import Embedding
 
 
-class Learned(Ranker):
+class Learned(Embedding):
     """Fitted attributes. Weights are always for the starting and the ending node of an edge, in this order."""
 
     @property
