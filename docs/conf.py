@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,17 @@ def of_scikit_learn(app: Any, what: str, name: str, member: Any, skip: bool, opt
     return True if str(getattr(member, "__module__", "")).startswith("sklearn.") else None
 
 
+def write_llms(app: Any, exception: Exception | None) -> None:
+    """Put llms.txt beside the pages, if they are built."""
+    if exception is None and app.builder.format == "html":
+        text = runpy.run_path(str(ROOT / "docs" / "llms.py"))["write_index"]()
+        (Path(app.outdir) / "llms.txt").write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-skip-member", of_scikit_learn)
+    app.connect("build-finished", write_llms)
 
 
 # The Optuna example needs a package that the documentation does without.
