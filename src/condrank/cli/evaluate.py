@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from condrank.cli.beside import has_similarity, legend, of_order, similarity_values, strength_values
 from condrank.cli.inputs import check_model, make_ranker, read_model, read_tables
 from condrank.cli.learning import SAID_ALREADY
 from condrank.cli.options import Model, Tables
 from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_json, write_rows
-from condrank.cli.terminal import progress_bar, say
+from condrank.cli.terminal import progress_bar, say, show
 
 if TYPE_CHECKING:
     from condrank.graph import RelationGraph
@@ -91,17 +92,21 @@ def evaluate(
         if asked.alpha is None:
             say("λ is chosen in each fold, by what is held out of its training graph")
     results = _cross_validate(TableRanker(ranker), graph, chosen, folds, measures)
+    compared = _similarity(ranker, graph, chosen, folds, measures)
     if as_json:
-        write_json({"folds": folds, "settings": {one: _summary(found) for one, found in results.items()}})
+        similarity = {"similarity": {one: _summary(found) for one, found in compared.items()}} if compared else {}
+        settings_found = {one: _summary(found) for one, found in results.items()}
+        write_json({"folds": folds, "settings": settings_found} | similarity)
     else:
         rows = [
             {"setting": one, "tests": SAYS[one], "measure": name}
             | {"mean": _number(found.mean(name)), "± s.e.": _number(found.standard_error(name))}
             | {"folds": len(found.scores[name])}
+            | ({"similarity": _mean(compared[one], name)} if compared else {})
             for one, found in results.items()
             for name in found.scores
         ]
-        write_rows(rows, list(rows[0]), choose_format(None, False, None), None)
+        _write(rows, measures, ("similarity",) if compared else ())
     if per_query is not None and form is not None:
         rows = []
         for one, found in results.items():
@@ -163,6 +168,33 @@ def _cross_validate(
     return results
 
 
+def _similarity(
+    ranker: Any, graph: RelationGraph, settings: list[int], folds: int, measures: Mapping[str, Any]
+) -> dict[int, CrossValidation]:
+    """The same folds, ranked by similarity alone; nothing if no measure or no kernel allows it."""
+    from condrank.report.measured import similarity_ranker
+    from condrank.tables.ranker import TableRanker
+
+    measures = of_order(measures)
+    if not measures or not has_similarity(graph):
+        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is not defined here was not defined for the model, and is said already
+        return _cross_validate(TableRanker(similarity_ranker(ranker)), graph, settings, folds, measures)
+
+
+def _mean(found: CrossValidation, name: str) -> float | None:
+    return _number(found.mean(name)) if name in found.scores else None
+
+
+def _write(rows: Records, measures: Mapping[str, Any], columns: tuple[str, ...]) -> None:
+    """Rows on stdout; on a terminal with a legend below them."""
+    form = choose_format(None, False, None)
+    write_rows(rows, list(rows[0]), form, None)
+    if form is Format.table:
+        show("\n" + "\n".join(legend(measures, columns)))
+
+
 def _summary(found: CrossValidation) -> dict[str, Any]:
     return {
         name: {"mean": found.mean(name), "standard_error": found.standard_error(name), "folds": values}
@@ -194,11 +226,22 @@ def _show_scores(
     truth, scores = judged(ranker, graph)
     measures = {name: suited(measure, ranker, truth) for name, measure in measures.items()}
     values = {name: float(measure(truth, scores)) for name, measure in measures.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the same as those of the model
+        beside = {
+            "similarity": similarity_values(ranker, graph, measures),
+            "strengths": strength_values(ranker, graph, truth, measures),
+        }
+    beside = {column: found for column, found in beside.items() if found}
     if as_json:
-        write_json({"model": str(saved), "nodes": len(graph.nodes), "edges": graph.n_edges, "scores": values})
+        write_json({"model": str(saved), "nodes": len(graph.nodes), "edges": graph.n_edges, "scores": values} | beside)
     else:
-        rows = [{"measure": name, "score": _number(value)} for name, value in values.items()]
-        write_rows(rows, ["measure", "score"], choose_format(None, False, None), None)
+        rows = [
+            {"measure": name, "score": _number(value)}
+            | {column: _number(found[name]) if name in found else None for column, found in beside.items()}
+            for name, value in values.items()
+        ]
+        _write(rows, measures, tuple(beside))
     if per_query is not None and form is not None:
         columns = {"query": queries.ids} | {
             name: of_queries(measure, truth, scores) for name, measure in measures.items()

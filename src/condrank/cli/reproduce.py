@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from condrank.cli.output import choose_format, write_rows
 from condrank.cli.terminal import answers, fail, progress_bar, show
 from condrank.cli.writing import check_writable, writing
 
@@ -24,7 +25,14 @@ FOLDERS = ("results", "results-quick")
 
 
 def reproduce(
-    names: Annotated[list[str], typer.Argument(metavar="EXPERIMENT...", help="Names of experiments, or all.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPERIMENT]...",
+            help="Names of experiments, or all; without any, they are listed.",
+            show_default=False,
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Run at tiny sizes, to see that it works.")] = False,
     output: Annotated[
         Path | None,
@@ -54,6 +62,10 @@ def reproduce(
     output = Path(FOLDERS[quick]) if output is None else output
     experiments = load_package()
     known = experiments.load_experiments()
+    if not names:
+        rows = [{"experiment": one.name, "about": one.title, "data": ", ".join(one.files)} for one in known.values()]
+        write_rows(rows, ["experiment", "about", "data"], choose_format(None, False, None), None)
+        return
     results, report = import_module(f"{PACKAGE}.results"), import_module(f"{PACKAGE}.report")
     unknown = [name for name in names if name not in (*known, "all")]
     if unknown:

@@ -64,15 +64,19 @@ def unfitted(ranker: TableRanker) -> TableRanker:
 
 
 def similarity_of(ranker: TableRanker) -> Any:
-    """Ranking by the model's own node kernel; by the cosine if it is linear, because long vectors would come first."""
-    fitted = ranker.ranker_
+    """`similarity_ranker` of the model's nodes, encoded like them."""
+    baseline = similarity_ranker(ranker.ranker_)
+    return baseline if ranker.encoder_ is None else TableRanker(baseline, encoder=ranker.encoder_)
+
+
+def similarity_ranker(fitted: Any) -> SimilarityRanker:
+    """Ranking by a ranker's own node kernel; by the cosine if it is linear, because long vectors would come first."""
     kind = IncomingSimilarityRanker if ranks_incoming(fitted) else SimilarityRanker
     names = ("kernel", "gamma", "degree", "coef0", "kernel_params")
     given: dict[str, Any] = {name: getattr(fitted, name) for name in names if hasattr(fitted, name)}
     if given.get("kernel", "linear") == "linear":
         given["kernel"] = "cosine"
-    baseline = kind(**given)
-    return baseline if ranker.encoder_ is None else TableRanker(baseline, encoder=ranker.encoder_)
+    return kind(**given)
 
 
 def measure_settings(

@@ -1,0 +1,79 @@
+"""``condrank info``: what a saved model is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from condrank.cli.output import choose_format, write_json, write_rows
+from condrank.cli.terminal import fail
+
+if TYPE_CHECKING:
+    from condrank.tables import TableRanker
+
+EPILOG = "Examples: [bold]condrank info model/[/bold] · [bold]condrank info model/ --json[/bold]"
+# How the facts are called on a terminal, where their names are not.
+SHOWN = {"alpha": "λ", "file_fingerprint": "fingerprint of the file", "fingerprint": "fingerprint of the model"}
+
+
+def info(
+    model: Annotated[Path, typer.Argument(help="Folder or file of a saved model.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Show what a saved model is: relation, loss, kernel, λ, solver, sizes, columns, fingerprints and version."""
+    form = choose_format(None, as_json, None)
+    from condrank.persistence.layout import model_file, read_with_fingerprint
+    from condrank.tables.ranker import TableRanker
+    from condrank.tables.state import load_with_fingerprint
+
+    manifest, _, seen = read_with_fingerprint(model, mmap=True)
+    ranker, file_fingerprint = load_with_fingerprint(TableRanker, model)
+    if seen != file_fingerprint:
+        fail(f"{model} was replaced while it was read; try again")
+    facts = describe(ranker) | {"file_fingerprint": file_fingerprint, "bytes": model_file(model).stat().st_size}
+    facts["written_by"] = f"condrank {manifest.get('condrank', 'of an unknown version')}"
+    if as_json:
+        write_json({"model": str(model)} | facts)
+        return
+    rows = [{"what": SHOWN.get(name, name.replace("_", " ")), "is": _text(value)} for name, value in facts.items()]
+    write_rows([row for row in rows if row["is"] is not None], ["what", "is"], form, None)
+
+
+def describe(ranker: TableRanker) -> dict[str, Any]:
+    """Facts of a loaded model, by name; None for what it has not."""
+    from condrank.rankers.base import fitted_of
+    from condrank.report.identity import model_fingerprint
+
+    fitted, model = ranker.ranker_, fitted_of(ranker.ranker_).model
+    one_domain = ranker.queries_ is ranker.objects_
+    return {
+        "relation": fitted.relation,
+        "loss": fitted.loss,
+        "rank_by": fitted.rank_by,
+        "kernel": repr(model.rows.kernel),
+        "object_kernel": None if one_domain else repr(model.cols.kernel),
+        "alpha": fitted.alpha_,
+        "solver": fitted.solver_,
+        "iterations": fitted.n_iter_,
+        "coordinates": fitted.plan_.coordinates,
+        "intercept": getattr(fitted, "intercept_", 0.0) or None,
+        "prior_weight": model.prior_weight or None,
+        "nodes": len(ranker.query_ids_),
+        "objects": None if one_domain else len(ranker.object_ids_),
+        "features": fitted.n_features_in_,
+        "columns": _kinds(ranker.queries_.encoder),
+        "object_columns": None if one_domain else _kinds(ranker.objects_.encoder),
+        "fingerprint": model_fingerprint(ranker),
+    }
+
+
+def _kinds(encoder: Any) -> dict[str, str] | None:
+    """Kind of each column that was encoded."""
+    kinds = getattr(encoder, "kinds_", None)
+    return dict(kinds) if kinds else None
+
+
+def _text(value: Any) -> Any:
+    return ", ".join(f"{name} ({kind})" for name, kind in value.items()) if isinstance(value, dict) else value
