@@ -70,7 +70,11 @@ def describe(ranker: TableRanker) -> dict[str, Any]:
 
 
 def _kinds(encoder: Any) -> dict[str, str] | None:
-    """Kind of each column that was encoded."""
+    """Kind of each column that was encoded; columns of views are named by both."""
+    views = getattr(encoder, "encoders_", None)
+    if views is not None:
+        named = {view: _kinds(one) or {} for view, one in views.items()}
+        return {f"{view}.{column}": kind for view, kinds in named.items() for column, kind in kinds.items()} or None
     kinds = getattr(encoder, "kinds_", None)
     return dict(kinds) if kinds else None
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from condrank.base.html import lines_of
 from condrank.diagnosis.choice import MAX_NODES, measure
 from condrank.diagnosis.cycles import CyclicTriads, HodgeSplit, cyclic_triads, hodge_split, skew_flow
 from condrank.diagnosis.degrees import Degrees, Rows, describe_degrees
@@ -127,6 +128,10 @@ class Diagnosis:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        """The summary for notebooks."""
+        return lines_of(self.summary())
 
 
 def diagnose(graph: Any | ArrayLike, *, max_nodes: int = MAX_NODES, random_state: Any = 0) -> Diagnosis:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from condrank.base.checks import check_choice, check_number
+from condrank.base.html import facts_of
 from condrank.base.memory import readable
 from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS, solvers_for
@@ -55,6 +56,18 @@ class Plan:
             f"{self.solver}: {self.reason}; {self.coordinates}, at most {self.n_coordinates} coordinates; "
             f"about {self.flops:.1e} flops and {readable(self.memory)}{others}"
         )
+
+    def _repr_html_(self) -> str:
+        """The plan as a table, for notebooks."""
+        facts = {
+            "solver": self.solver,
+            "reason": self.reason,
+            "coordinates": f"{self.coordinates}, at most {self.n_coordinates}",
+            "flops": f"{self.flops:.1e}",
+            "memory": readable(self.memory),
+        }
+        others = {f"flops of {name}": f"{flops:.1e}" for name, flops in self.alternatives.items()}
+        return facts_of("Plan", facts | others)
 
     def to_state(self) -> dict[str, Any]:
         """The plan as plain values."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from condrank.base.dask import is_dask
+from condrank.base.html import table_of
 from condrank.graph.making import GraphConstructors, check_domains, observe
 from condrank.nodes.checking import choose
 from condrank.nodes.reading import label_relation
@@ -240,6 +241,11 @@ class RelationGraph(GraphConstructors):
         # A part keeps the scale of the whole, because a few edges may not show that they are probabilities.
         scale = self.probabilities if self.is_two_domain else self.centre == 0.5
         return RelationGraph.of_parts(nodes, others, relation, scale)
+
+    def _repr_html_(self) -> str:
+        """What `repr` says, as a table for notebooks."""
+        name, _, facts = repr(self).removesuffix(")").partition("(")
+        return table_of((name,), [(fact,) for fact in facts.split(", ")])
 
     def __repr__(self) -> str:
         size = f"{self.shape[0]} × {self.shape[1]} nodes" if self.is_two_domain else f"{self.n_nodes} nodes"

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.html import table_of
 from condrank.frames.dataframes import make_frame
+
+HEAD = ("setting", "measure", "mean", "± error", "folds", "fit s", "score s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +66,14 @@ class CrossValidation:
         return make_frame(self.to_dict(), library)
 
     def __str__(self) -> str:
-        return _table(("setting", "measure", "mean", "± error", "folds", "fit s", "score s"), self._lines())
+        return _table(HEAD, self._lines())
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        """The same table for notebooks."""
+        return table_of(HEAD, self._lines())
 
     def _lines(self) -> list[tuple[str, ...]]:
         times = f"{self.fit_times.sum():.3g}", f"{self.score_times.sum():.3g}"
@@ -103,11 +110,17 @@ class SettingsComparison:
         return make_frame(self.to_dict(), library)
 
     def __str__(self) -> str:
-        lines = [line for result in self.results.values() for line in result._lines()]
-        return _table(("setting", "measure", "mean", "± error", "folds", "fit s", "score s"), lines)
+        return _table(HEAD, self._lines())
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        """The same table for notebooks."""
+        return table_of(HEAD, self._lines())
+
+    def _lines(self) -> list[tuple[str, ...]]:
+        return [line for result in self.results.values() for line in result._lines()]
 
 
 def _table(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:

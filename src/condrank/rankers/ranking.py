@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import check_choice, check_scores
+from condrank.base.html import table_of
 from condrank.models.model import Model
 from condrank.nodes import Nodes
 from condrank.rankers.restrictions import Restriction
+
+SHOWN_QUERIES, SHOWN_PLACES = 5, 10  # in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,20 @@ class Ranking:
             "score": self.scores.ravel(),
         }
         return pd.DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        """The first places of the first conditioning nodes as a table, for notebooks."""
+        rows = []
+        for query in range(min(len(self), SHOWN_QUERIES)):
+            name = query if self.query_ids is None else self.query_ids[query]
+            rows += [
+                (name, place, one, f"{score:.4g}")
+                for place, (one, score) in enumerate(self[query][:SHOWN_PLACES], start=1)
+            ]
+        n_queries, top = self.indices.shape
+        more = n_queries > SHOWN_QUERIES or top > SHOWN_PLACES
+        below = f"{n_queries} conditioning nodes, {top} objects each" if more else ""
+        return table_of(("query", "rank", "object", "score"), rows, below)
 
     def __str__(self) -> str:
         names = self.indices if self.ids is None else self.ids
