@@ -89,7 +89,7 @@ def test_far_features_lose_few_digits_in_single_precision(tmp_path):
     [
         (lambda: fitted("compared"), "compared"),
         (lambda: fitted("poly2D"), "pairwise_kernel"),
-        (lambda: fitted("dual"), "solver='primal'"),
+        (lambda: fitted("dual"), "over the edges, take another"),
         (lambda: fitted("prior, rbf"), "n_components"),
         (lambda: ConditionalRanker(kernel="poly").fit(X, Y), "linear or rbf"),
         (lambda: ConditionalRanker(kernel="Linear() + RBF()").fit(X, Y), "linear or rbf"),

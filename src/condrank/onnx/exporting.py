@@ -49,7 +49,7 @@ def export(ranker: Any, path: Any, *, dtype: str = "float32") -> None:
     if not isinstance(model, Model):
         raise ValueError(
             f"only bilinear models can be exported, got {type(model).__name__}: leave compared and pairwise_kernel "
-            "out, and use solver='primal' instead of 'dual'"
+            "out; if the solver works over the edges, take another, or approximate the kernel by n_components"
         )
     queries, objects = sides_of(model)
     try:
