@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from condrank.cli.named import named_files
-from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_rows
+from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, plain, write_rows
 from condrank.cli.terminal import fail
 
 if TYPE_CHECKING:
@@ -50,6 +50,10 @@ def rank(
     exclude_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ids of objects to leave out, one in a line.")
     ] = None,
+    exclude_known: Annotated[
+        Path | None,
+        typer.Option(metavar="EDGES", help="Table of edges: what a node has an edge with there is left out for it."),
+    ] = None,
     candidates_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ids of the only objects to rank, one in a line.")
     ] = None,
@@ -69,7 +73,7 @@ def rank(
         raise typer.BadParameter(
             "give the id of a node, or a file of new nodes with --query-file", param_hint="--query"
         )
-    if [query_file, objects, exclude_file, candidates_file].count(Path("-")) > 1:
+    if [query_file, objects, exclude_file, exclude_known, candidates_file].count(Path("-")) > 1:
         raise typer.BadParameter("only one file can come from standard input", param_hint="-")
     form = choose_format(form, as_json, output, safe_csv)
     views, object_views = named_files(query_view, "--query-view"), named_files(object_view, "--object-view")
@@ -83,7 +87,8 @@ def rank(
     if objects is None and object_views is None:
         find_known(exclude or [], ranker.object_ids_, "--exclude")
         find_known(among or [], ranker.object_ids_, "--candidates-file")
-    limits: dict[str, Any] = {"exclude": left_out or None, "candidates": among, "order": "worst" if worst else "best"}
+    known = None if exclude_known is None else _known_objects(exclude_known, ranker.ranker_.rank_by)
+    limits: dict[str, Any] = {"candidates": among, "order": "worst" if worst else "best"}
     given: Any = object_views or objects
     if objects is not None:
         given = ranker.objects_.columns(objects, "objects")
@@ -97,6 +102,13 @@ def rank(
         asked.append(views)
     rows: Records = []
     for queries in asked:
+        limits["exclude"] = left_out or None
+        if known is not None:
+            if isinstance(queries, Path):
+                queries = ranker.queries_.columns(queries, "queries")  # read once; standard input cannot be read again
+            nodes, ids = ranker.queries_.read(queries, "queries")
+            named = [None] * len(nodes) if ids is None else [str(plain(one)) for one in ids]
+            limits["exclude"] = [[*left_out, *known.get(name, ())] for name in named]
         rows += _rows(ranker.rank(queries, given, top, exclude_self=not include_self, **limits), ranker)
     names = ["query", "rank", "object", "score"]
     names += ["probability"] if ranker.ranker_.loss == "logistic" else []
@@ -114,6 +126,26 @@ def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
     if (places < 0).any():
         row = int((places < 0).argmax())
         fail(f"{option}: the model does not know {given[row]!r}; {names.advice(asked, row)}")
+
+
+def _known_objects(file: Path, rank_by: str) -> dict[str | None, list[str]]:
+    """The objects of each conditioning node in a table of edges, by id; both players of a game know each other."""
+    from condrank.frames.edges import find_columns
+    from condrank.tables import read_table
+
+    columns = read_table(file, "edges")
+    used = find_columns(columns)
+    ends = []
+    for name in (used.source, used.target):
+        columns.refuse_missing(name)
+        ends.append([str(plain(one)) for one in columns.values[name].tolist()])
+    starts, others = ends if rank_by == "outgoing" else ends[::-1]
+    found: dict[str | None, list[str]] = {}
+    for one, other in zip(starts, others, strict=True):
+        found.setdefault(one, []).append(other)
+        if used.is_game:
+            found.setdefault(other, []).append(one)
+    return found
 
 
 def _ids_of(file: Path, option: str) -> list[str]:
