@@ -51,9 +51,10 @@ html_title = "condrank"
 html_copy_source = False
 
 
-def of_scikit_learn(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what rankers inherit from scikit-learn: its pages tell of it, and refer to others that are not here."""
-    return True if str(getattr(member, "__module__", "")).startswith("sklearn.") else None
+def of_others(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what is inherited from scikit-learn and pydantic: their pages tell of it, and refer to others."""
+    home = str(getattr(getattr(member, "__func__", member), "__module__", ""))
+    return True if home.startswith(("sklearn.", "pydantic")) else None
 
 
 def write_llms(app: Any, exception: Exception | None) -> None:
@@ -65,7 +66,7 @@ def write_llms(app: Any, exception: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-skip-member", of_scikit_learn)
+    app.connect("autodoc-skip-member", of_others)
     app.connect("build-finished", write_llms)
 
 
