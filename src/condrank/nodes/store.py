@@ -46,6 +46,7 @@ class Nodes:
         self.base, self.index, self.is_kernel = base, index, is_kernel
         self.columns, self.against_training = columns or {}, against_training
         self._ids = ids
+        self.reading: object = object()  # shared by all subsets; the base alone may be changed and given again
 
     def _with(self, base: Any, index: np.ndarray | None, ids: np.ndarray | None) -> Nodes:
         return Nodes(base, index, ids, self.is_kernel, self.columns, self.against_training)
@@ -107,11 +108,15 @@ class Nodes:
             raise ValueError(f"the kernel uses the view {name!r}, which the nodes do not have; they have {[*parts]}")
         is_kernel, columns = self.is_kernel or name in self.base.kernels, self.columns.get(name)
         named: dict[str | None, list[str]] = {} if columns is None else {None: columns}
-        return Nodes(parts[name], self.index, self._ids, is_kernel, named, self.against_training)
+        return self._same_reading(Nodes(parts[name], self.index, self._ids, is_kernel, named, self.against_training))
 
     def take(self, index: np.ndarray) -> Nodes:
         """A subset; only the index is new."""
-        return self._with(self.base, index if self.index is None else self.index[index], self._ids)
+        return self._same_reading(self._with(self.base, index if self.index is None else self.index[index], self._ids))
+
+    def _same_reading(self, subset: Nodes) -> Nodes:
+        subset.reading = self.reading
+        return subset
 
     def emptied(self, dtype: Any) -> Nodes:
         """No nodes, with the columns of these, in a floating type."""
@@ -209,17 +214,24 @@ def same_values(one: Any, other: Any) -> bool:
 
 
 class SameBase:
-    """Whether nodes have a given base. The last answer is kept, so blocks of the same nodes are compared only once."""
+    """Whether nodes have a given base. The last answer is kept, so blocks of the same nodes are compared only once.
+
+    It is kept for nodes that were read together, not for their array: that may have been changed since, and would be
+    kept in memory. Threads may ask at the same time.
+    """
 
     def __init__(self, base: Any):
         self.base = base
-        self._last: tuple[Any, bool] = (base, True)
+        self._last: tuple[object, bool] = (None, False)
 
     def __call__(self, nodes: Nodes) -> bool:
         """Whether the base is the same object, or has the same values."""
-        if nodes.base is not self._last[0]:
-            self._last = nodes.base, same_values(nodes.base, self.base)
-        return self._last[1]
+        if nodes.base is self.base:
+            return True
+        last = self._last  # read once: another thread may replace it
+        if nodes.reading is not last[0]:
+            self._last = last = nodes.reading, same_values(nodes.base, self.base)
+        return last[1]
 
 
 def recognise(nodes: Nodes, training: Nodes, same: SameBase | None = None, names: Ids | None = None) -> np.ndarray:
