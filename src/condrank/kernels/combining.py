@@ -72,6 +72,8 @@ def _raised(K: np.ndarray, kernel: Power) -> np.ndarray:
     if isinstance(kernel.exponent, int):
         result, square, left = None, K, kernel.exponent
         while left:
+            if left == 1 and result is None:
+                return square  # a power of two needs no second array
             if left % 2:
                 result = square.copy() if result is None else np.multiply(result, square, out=result)
             left //= 2
