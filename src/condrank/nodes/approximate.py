@@ -46,6 +46,8 @@ class Approximation:
 
     def size(self, kernel: Kernel, nodes: Nodes) -> int | None:
         """Number of components for some nodes; None if exact coordinates are not more than that."""
+        if kernel.body.constant:
+            return None  # only a constant, which is one coordinate
         exact = count_features(kernel, nodes) if ExplicitFeatures.applies(kernel, nodes) else len(nodes)
         m = self.n_components
         if isinstance(m, str):

@@ -82,7 +82,7 @@ class FourierFeatures:
 
 def check_fourier(kernel: Kernel) -> None:
     """Raise if the kernel is not a function of x - y, or if its frequencies are not known."""
-    summands = kernel.body.summands()
+    summands = _summands(kernel)
     if len(summands) != 1 or summands[0][1].name not in FOURIER:
         raise ValueError(
             f"approximation='fourier' is for kernels {list(FOURIER)}, got {kernel.body.label!r}; use 'nystroem'"
@@ -91,4 +91,9 @@ def check_fourier(kernel: Kernel) -> None:
 
 def _summand(kernel: Kernel) -> tuple[float, Any]:
     """The weight and the RBF or Laplacian kernel."""
-    return kernel.body.summands()[0]
+    return _summands(kernel)[0]
+
+
+def _summands(kernel: Kernel) -> list[tuple[float, Any]]:
+    """Kernels of a sum that count, without its constant."""
+    return [(weight, one) for weight, one in kernel.body.summands() if weight]

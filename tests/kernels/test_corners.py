@@ -1,0 +1,42 @@
+"""Corners of kernel expressions in rankers: weights of zero, only a constant, views that are not used, precisions."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from condrank import ConditionalRanker, RelationGraph
+from condrank.kernels import RBF, Constant, Linear
+from condrank.kernels.combining import combine
+
+RNG = np.random.default_rng(0)
+N = 14
+VIEWS = {"x": RNG.normal(size=(N, 3)), "y": RNG.normal(size=(N, 2))}
+X = VIEWS["x"]
+LABELS = RNG.normal(size=(N, N))
+GRAPH = RelationGraph(VIEWS, LABELS)
+
+
+def scores(graph=GRAPH, **given):
+    return ConditionalRanker(**given).fit(graph).predict(graph)
+
+
+@pytest.mark.parametrize("weight", [1.0, 2.5])
+def test_only_a_constant_needs_no_approximation(weight):
+    given = {"kernel": weight * Constant(), "loss": "regression"}
+    np.testing.assert_allclose(scores(**given, n_components=3), scores(**given), rtol=1e-12)
+
+
+def test_parts_of_weight_zero_do_not_hinder_fourier_features():
+    kernel = RBF(0.2, view="x")
+    given = {"approximation": "fourier", "n_components": 6, "random_state": 0}
+    expected = scores(kernel=kernel, **given)
+    for more in (0.0 * Constant(), 0.0 * Linear(view="y")):
+        np.testing.assert_array_equal(scores(kernel=kernel + more, **given), expected)
+
+
+def test_a_power_of_two_needs_no_second_array():
+    K = RNG.normal(size=(4, 4))
+    expected = K**8
+    found = combine(Linear() ** 8, lambda leaf: K, lambda leaf, side: np.ones(4))
+    assert found is K
+    np.testing.assert_allclose(found, expected)
