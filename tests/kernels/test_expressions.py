@@ -120,10 +120,19 @@ def test_operators_make_the_classes_that_they_say():
         (lambda: RBF(gamma="mean"), "must be a number, None or 'median', got 'mean'"),
         (lambda: Sigmoid(gamma="median"), "must be a number or None, got 'median'"),
         (lambda: RBF(view=3), "view must be the name of a view, got 3"),
-        (lambda: Linear(feature_weights=(-1.0, 1.0)), "feature_weights must be finite, not negative"),
+        (lambda: Linear(feature_weights=(-1.0, 1.0)), "feature_weights must be finite numbers, not negative"),
         (lambda: Sum(RBF()), "at least two kernels"),
         (lambda: Product(RBF(), 2), "takes kernels, got 2"),
-        (lambda: Unit("rbf"), "Unit takes a kernel, got 'rbf'"),
+        (lambda: Unit("rbf"), "Unit takes kernels, got .rbf."),
+        (lambda: Linear(feature_weights="abc"), "feature_weights must be finite numbers"),
+        (lambda: Linear(feature_weights=(0.0,) * 999 + (-1.0,)), r"feature_weights .* got .{77}\.\.\.$"),
+        (lambda: Unit(RBF), r"got the class RBF: write RBF\(\)"),
+        (lambda: Sum(RBF, Linear()), r"got the class RBF: write RBF\(\)"),
+        (lambda: read_kernel(RBF), r"got the class RBF: write RBF\(\)"),
+        (lambda: read_kernel("RBF"), r"write RBF\(\)"),
+        (lambda: RBF(view="z")({"x": [[1.0]], "y": [[1.0]]}), "needs the view 'z', got the views"),
+        (lambda: RBF()({}), "X must have at least one view"),
+        (lambda: RBF()([["a"]]), "X must be numeric"),
         (lambda: Custom("rbf"), "must be callable"),
         (lambda: Custom(min, on="columns"), "on must be one of"),
         (lambda: RBF().set_params(width=1), "RBF has no parameter 'width'"),
@@ -153,12 +162,13 @@ def test_wrong_parameters_are_refused(make, message):
         ("open('x')", "unknown word 'open'"),
         ("RBF(gamma=open('x'))", "parameter that cannot be read"),
         ("RBF(**{'gamma': 1})", "must name its parameters"),
+        ("RBF(view='a', view='b')", "has a parameter twice"),
         ("RBF(wide=1)", "unexpected keyword argument 'wide'"),
         ("RBF() - Linear()", "cannot be read: 'RBF.. - Linear..'"),
         ("RBF() ** Linear()", r"needs a number after \*\*"),
         ("2 + 3", "combines two numbers"),
         ("7", "is only a number"),
-        ("Unit(3)", "Unit takes a kernel"),
+        ("Unit(3)", "Unit takes kernels"),
         ("-1 * RBF()", "at least 0, got -1"),
         ("(" * 60 + "RBF()" + "+ Unit(Linear())" + ")" * 60, None),
         ("Unit(" * 60 + "RBF()" + ")" * 60, "nested more than"),
@@ -171,6 +181,57 @@ def test_texts_that_are_no_kernels_are_refused(text, message):
         return
     with pytest.raises(ValueError, match=message):
         parse_kernel(text)
+
+
+def test_an_expression_may_have_several_lines():
+    assert parse_kernel("RBF(view='a b')\n  + 0.5\r\n * Linear()\n") == RBF(view="a b") + 0.5 * Linear()
+
+
+def test_the_sum_of_a_list_is_a_sum_of_kernels():
+    assert sum([RBF(), Linear(), Cosine()]) == Sum(RBF(), Linear(), Cosine())
+
+
+def test_kernels_with_arrays_as_parameters_are_compared():
+    one, same, other = (Custom(min, params={"w": np.array(values)}) for values in ([1, 2], [1, 2], [1, 3]))
+    assert one == same
+    assert one != other
+    assert one + Linear() != other + Linear()
+    assert one != Custom(min, params={"w": [1, 2]})
+    X, Y = np.eye(3, 2), np.arange(9.0).reshape(3, 3)
+    weighted = Custom(lambda x, y, w: float((w * x) @ y), params={"w": np.array([1.0, 2.0])})
+    ranker = ConditionalRanker(kernel=weighted, warm_start=True)
+    scores = ranker.fit(X, Y).predict(X)
+    np.testing.assert_array_equal(ranker.fit(X, Y).predict(X), scores)
+
+
+def test_the_function_of_a_kernel_is_not_copied_for_a_fit():
+    class Table:
+        """A function with data of its own."""
+
+        def __call__(self, x, y):
+            return float(x @ y)
+
+    table = Table()
+    found = read_kernel(Custom(table) + Linear(), constant=True)
+    assert next(found.leaves()).function is table
+    given = Custom(table) + RBF(0.5)
+    read_kernel(given).set_params(k2__gamma=3.0)
+    assert given.kernels[1].gamma == 0.5
+
+
+def test_the_body_of_a_kernel_has_no_constant_of_weight_zero():
+    assert (RBF() + 0.0 * Constant()).body == RBF()
+    assert (RBF() + Linear()).body == RBF() + Linear()
+    assert (2 * Constant()).body == 2 * Constant()
+
+
+def test_a_kernel_takes_lists_whole_numbers_and_a_median():
+    X = [[1, 2], [2, 2], [4, 0]]
+    expected = np.exp(-0.1 * np.array([[0, 1, 13], [1, 0, 8], [13, 8, 0]]))
+    np.testing.assert_allclose(RBF(0.1)(X), expected)
+    np.testing.assert_allclose(RBF(0.1)(np.array(X), X[:1]), expected[:, :1])
+    np.testing.assert_allclose(RBF("median")(X), expected ** (10 / 8))
+    np.testing.assert_allclose((RBF(0.1) + Constant())({"x": X}), expected + 1)
 
 
 def test_shorthands_are_expressions():

@@ -17,8 +17,7 @@ class _Several(Kernel):
 
     def __init__(self, *kernels: Kernel):
         for kernel in kernels:
-            if not isinstance(kernel, Kernel):
-                raise ValueError(f"{type(self).__name__} takes kernels, got {kernel!r}")
+            _check_part(kernel, self)
         if len(kernels) < 2:
             raise ValueError(f"{type(self).__name__} takes at least two kernels, got {len(kernels)}")
         joined: list[Kernel] = []
@@ -172,5 +171,7 @@ def weighted_sum(summands: list[tuple[float, Kernel]]) -> Kernel:
 
 
 def _check_part(part: Any, of: Kernel) -> None:
+    if isinstance(part, type) and issubclass(part, Kernel):
+        raise ValueError(f"{type(of).__name__} takes kernels, got the class {part.__name__}: write {part.__name__}()")
     if not isinstance(part, Kernel):
-        raise ValueError(f"{type(of).__name__} takes a kernel, got {part!r}")
+        raise ValueError(f"{type(of).__name__} takes kernels, got {part!r}")

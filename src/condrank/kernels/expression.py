@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from condrank.base.arrays import check_features
+
 
 class Kernel:
     """A kernel between nodes, or an expression of kernels.
@@ -41,6 +43,8 @@ class Kernel:
     def __radd__(self, other: Any) -> Kernel:
         from condrank.kernels.composed import Sum
 
+        if _is_number(other) and other == 0:
+            return self  # the start of Python's sum()
         other = _as_kernel(other)
         return NotImplemented if other is None else Sum(other, self)
 
@@ -97,8 +101,9 @@ class Kernel:
     @property
     def body(self) -> Kernel:
         """The kernel without the `Constant` of a sum. A kernel that is only constant is returned as it is."""
-        rest = [(weight, kernel) for weight, kernel in self.summands() if not kernel.is_constant]
-        if not rest or not self.constant:
+        summands = self.summands()
+        rest = [(weight, kernel) for weight, kernel in summands if not kernel.is_constant]
+        if not rest or len(rest) == len(summands):
             return self
         from condrank.kernels.composed import weighted_sum
 
@@ -150,27 +155,26 @@ class Kernel:
     def __call__(self, X: Any, X_other: Any = None) -> np.ndarray:
         """Kernel values between the rows of X and of X_other (by default X), as a new array.
 
-        Both are features (n, d), or dicts of features by view. Identity and given matrices need nodes of a graph.
+        Both are features (n, d), or dicts of features by view. The width of ``gamma="median"`` is that of X. Identity
+        and given matrices need nodes of a graph.
         """
         from condrank.kernels.combining import combine
 
-        def rows(leaf: Any, given: Any) -> Any:
-            if not leaf.takes_features:
-                raise ValueError(f"{leaf!r} has no values on features alone; fit a ranker to a RelationGraph with it")
-            return given[leaf.view] if isinstance(given, Mapping) else given
+        first = _read_rows(X, "X")
+        sides = (first, first if X_other is None else _read_rows(X_other, "X_other"))
+        shape = tuple(next(iter(rows.values())).shape[0] for rows in sides)
 
         def values(leaf: Any) -> np.ndarray:
-            if not leaf.is_constant:
-                given = rows(leaf, X)
-                return leaf.on_rows(given, None if X_other is None else rows(leaf, X_other))
-            first, second = (next(iter(one.values())) if isinstance(one, Mapping) else one for one in (X, X_other))
-            return np.ones((first.shape[0], (first if second is None else second).shape[0]), dtype=first.dtype)
+            if leaf.is_constant:
+                return np.ones(shape, dtype=np.result_type(*(rows.dtype for rows in first.values())))
+            one, other = (_rows_of(leaf, rows) for rows in sides)
+            return leaf.on_rows(one, None if sides[1] is first else other)
 
         def diagonal(leaf: Any, side: int) -> np.ndarray:
-            given = X if side == 0 or X_other is None else X_other
-            return np.ones(values(leaf).shape[side]) if leaf.is_constant else leaf.diagonal(rows(leaf, given))
+            return np.ones(shape[side]) if leaf.is_constant else leaf.diagonal(_rows_of(leaf, sides[side]))
 
-        return combine(self, values, diagonal)
+        fitted = self.mapped(lambda leaf: leaf.fitted(_rows_of(leaf, first)) if leaf.depends_on_training else leaf)
+        return combine(fitted, values, diagonal)
 
     # Parameters, as scikit-learn has them
 
@@ -214,7 +218,7 @@ class Kernel:
         return copy.deepcopy(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kernel) and type(other) is type(self) and self.own_params() == other.own_params()
+        return type(other) is type(self) and _equal(self.own_params(), other.own_params())  # pyright: ignore
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -227,6 +231,38 @@ class Kernel:
         """The printed form as an operand, in brackets if the operator around it binds more strongly."""
         text = repr(self)
         return f"({text})" if self.precedence < precedence else text
+
+
+def _read_rows(given: Any, name: str) -> dict[str | None, Any]:
+    """Checked features by view; None is the view of features without names."""
+    if not isinstance(given, Mapping):
+        return {None: check_features(given, name)}
+    if not given:
+        raise ValueError(f"{name} must have at least one view, got an empty dict")
+    return {view: check_features(rows, f"view {view!r} of {name}") for view, rows in given.items()}
+
+
+def _rows_of(leaf: Any, rows: dict[str | None, Any]) -> Any:
+    """Features of the view of a leaf. Features without names serve every view, a single view serves leaves without."""
+    if not leaf.takes_features:
+        raise ValueError(f"{leaf!r} has no values on features alone; fit a ranker to a RelationGraph with it")
+    if len(rows) == 1 and (None in rows or leaf.view is None):
+        (only,) = rows.values()
+        return only
+    if leaf.view not in rows:
+        raise ValueError(f"{leaf!r} needs the view {leaf.view!r}, got the views {[*rows]}")
+    return rows[leaf.view]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values of a parameter are the same; arrays, also within dicts and tuples, by their entries."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(value, other[name]) for name, value in one.items())
+    if isinstance(one, list | tuple) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other)
+    return one is other or bool(one == other)
 
 
 def _as_kernel(other: Any) -> Kernel | None:

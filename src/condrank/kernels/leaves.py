@@ -33,12 +33,13 @@ class _OnFeatures(Kernel):
         """Refuse wrong parameters."""
         check_view(self.view)
         if self.feature_weights is not None:
-            weights = np.asarray(self.feature_weights, dtype=np.float64)
-            if weights.ndim != 1 or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            weights = np.asarray(self.feature_weights)
+            numbers = weights.ndim == 1 and weights.dtype.kind in "fiub" and np.isfinite(weights).all()
+            if not numbers or (weights < 0).any() or not weights.any():
                 raise ValueError(
-                    f"feature_weights must be finite, not negative and not all zero, got {self.feature_weights!r}"
+                    f"feature_weights must be finite numbers, not negative and not all zero, got {_shown(weights)}"
                 )
-            self.feature_weights = tuple(weights.tolist())
+            self.feature_weights = tuple(weights.astype(np.float64).tolist())
 
     @property
     def is_positive(self) -> bool:
@@ -370,6 +371,12 @@ class Custom(Kernel):
 
 #: Feature kernels by the value of the parameter ``kernel``.
 ON_FEATURES = {kind.name: kind for kind in (Linear, RBF, Polynomial, Cosine, Laplacian, Chi2, Sigmoid)}
+
+
+def _shown(weights: np.ndarray) -> str:
+    """The beginning of feature weights for a message: there may be very many."""
+    text = repr(weights.tolist())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def check_view(view: Any) -> None:

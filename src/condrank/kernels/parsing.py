@@ -41,7 +41,8 @@ def parse_kernel(text: str) -> Kernel:
     if len(text) > LONGEST:
         raise ValueError(f"a kernel expression may have {LONGEST:,} characters, got {len(text):,}")
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        # A text in quotes has no line breaks, so these are between the parts.
+        tree = ast.parse(text.strip().replace("\r", " ").replace("\n", " "), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" near character {error.offset}" if isinstance(error, SyntaxError) and error.offset else ""
         raise ValueError(f"the kernel {_short(text)} cannot be read{where}; {_help()}") from None
@@ -98,6 +99,9 @@ def _call(node: ast.Call, text: str, depth: int) -> Kernel:
         raise _unknown(node.func.id, text, called=True)
     if any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
         raise ValueError(f"the kernel {_short(text)} must name its parameters one by one")
+    named = [keyword.arg for keyword in node.keywords]
+    if len(set(named)) < len(named):
+        raise ValueError(f"{node.func.id} in the kernel {_short(text)} has a parameter twice")
     if kind is Unit:
         args, given = [_read(one, text, depth + 1) for one in node.args], {}
         given = {str(keyword.arg): _read(keyword.value, text, depth + 1) for keyword in node.keywords}

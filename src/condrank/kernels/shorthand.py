@@ -11,7 +11,7 @@ from condrank.base.checks import check_number
 from condrank.kernels.composed import Sum, Weighted
 from condrank.kernels.expression import Kernel
 from condrank.kernels.leaves import ON_FEATURES, Constant, Custom, Precomputed
-from condrank.kernels.parsing import parse_kernel
+from condrank.kernels.parsing import WORDS, parse_kernel
 
 #: Values of the parameter ``kernel`` that are names.
 NAMES = (*ON_FEATURES, "precomputed")
@@ -39,10 +39,13 @@ def read_kernel(
     feature_weights : sequence of float, optional
         Weights of the features, for all kernels on features that have none.
     """
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise ValueError(f"kernel must be a kernel, got the class {kernel.__name__}: write {kernel.__name__}()")
     if isinstance(kernel, str) and kernel in NAMES:
         found = _by_name(kernel, gamma, degree, coef0)
     elif isinstance(kernel, Kernel | str):
-        found = copy.deepcopy(kernel) if isinstance(kernel, Kernel) else _by_text(kernel)
+        # Functions and their parameters, which may be large, are shared.
+        found = kernel.mapped(copy.copy) if isinstance(kernel, Kernel) else _by_text(kernel)
         given = {"gamma": gamma is not None, "degree": degree != 3, "coef0": coef0 != 1, "kernel_params": bool(params)}
         if any(given.values()):
             names = ", ".join(name for name, there in given.items() if there)
@@ -73,7 +76,7 @@ def _by_text(text: str) -> Kernel:
     try:
         return parse_kernel(text)
     except ValueError as error:
-        if text.isidentifier():
+        if text.isidentifier() and text not in WORDS:
             raise _unknown(text) from None
         raise error
 
