@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from condrank import ConditionalRanker, RelationGraph
-from condrank.kernels import RBF, Constant, Linear
+from condrank.kernels import RBF, Constant, Custom, Identity, Linear, Precomputed
 from condrank.kernels.combining import combine
 
 RNG = np.random.default_rng(0)
@@ -40,3 +40,33 @@ def test_a_power_of_two_needs_no_second_array():
     found = combine(Linear() ** 8, lambda leaf: K, lambda leaf, side: np.ones(4))
     assert found is K
     np.testing.assert_allclose(found, expected)
+
+
+def product(x, y):
+    return float(x @ y)
+
+
+def test_feature_weights_are_for_functions_too():
+    graph = RelationGraph(X, LABELS)
+    expected = scores(graph, kernel="linear", feature_weights=[0.0, 2.0, 1.0])
+    np.testing.assert_allclose(scores(graph, kernel=product, feature_weights=[0.0, 2.0, 1.0]), expected, atol=1e-10)
+    kernel = Custom(lambda A, B: A @ B.T, on="matrices", feature_weights=(0.0, 2.0, 1.0))
+    np.testing.assert_allclose(scores(graph, kernel=kernel), expected, atol=1e-10)
+
+
+def test_feature_weights_and_compared_features_must_say_which_features_they_mean():
+    plain, matrix = RelationGraph(X, LABELS), RelationGraph(X @ X.T, LABELS)
+    with pytest.raises(ValueError, match=r"which of the views \['x', 'y'\] .* RBF\(view='x', feature_weights=...\)"):
+        scores(kernel=RBF(view="x"), feature_weights=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="a precomputed kernel has no features"):
+        scores(matrix, kernel=Precomputed(), feature_weights=np.ones(N))
+    with pytest.raises(ValueError, match="the kernel identity takes none"):
+        scores(plain, kernel=Identity(), feature_weights=np.ones(3))
+    games = {"relation": "reciprocal", "compared": [0]}
+    with pytest.raises(ValueError, match=r"columns of the nodes, but the nodes have several views: \['x', 'y'\]"):
+        scores(kernel=RBF(view="x"), **games)
+    with pytest.raises(ValueError, match="compared needs features, but a precomputed kernel has none"):
+        scores(matrix, kernel=Precomputed() + Constant(), **games)
+    one = RelationGraph({"x": X}, LABELS)
+    expected = scores(plain, kernel=RBF(0.3), feature_weights=[1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(scores(one, kernel=RBF(0.3), feature_weights=[1.0, 2.0, 3.0]), expected)

@@ -15,6 +15,7 @@ from condrank.nodes.approximate import APPROXIMATIONS
 from condrank.nodes.fourier import check_fourier
 from condrank.nodes.landmarks import LANDMARKS, check_approximable, refuse_means
 from condrank.nodes.similarity import check_kernel, fit_widths
+from condrank.nodes.views import Views
 from condrank.objective.losses import get_loss
 from condrank.objective.relations import ORDINARY, RECIPROCAL, Relation, get_relation
 from condrank.problem.settings import Settings
@@ -93,7 +94,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
         max_iter=check_count("max_iter", ranker.max_iter),
         method=ranker.method,
         centre=graph.centre if relation is RECIPROCAL else 0.0,
-        compared=_check_compared(ranker, relation, graph),
+        compared=_check_compared(ranker, relation, graph, kernel),
         approximation=_check_approximation(ranker, kernel, alpha, draw),
         object_kernel=object_kernel,
     )
@@ -105,9 +106,12 @@ def _read_kernels(ranker: Any, graph: RelationGraph) -> tuple[Kernel, Kernel | N
         check_number(name, getattr(ranker, name))
     if ranker.gamma is not None and ranker.gamma != "median":
         check_number("gamma", ranker.gamma)
-    weights = _check_weights(ranker, graph)
     given = ranker.gamma, ranker.degree, ranker.coef0, ranker.kernel_params
-    kernel = fitted_kernel(read_kernel(ranker.kernel, *given, ranker.constant, weights), graph.nodes)
+    kernel = read_kernel(ranker.kernel, *given, ranker.constant)
+    if ranker.feature_weights is not None:
+        weights = _check_weights(ranker, graph, kernel)
+        kernel = read_kernel(ranker.kernel, *given, ranker.constant, weights)
+    kernel = fitted_kernel(kernel, graph.nodes)
     if not graph.is_two_domain:
         if ranker.object_kernel is not None:
             raise ValueError("object_kernel is for the objects of a second domain, but the graph has one domain")
@@ -163,13 +167,17 @@ def _check_prior(ranker: Any, relation: Relation, graph: RelationGraph) -> float
     return check_number("prior_weight", ranker.prior_weight)
 
 
-def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | None:
-    if ranker.feature_weights is None:
-        return None
-    precomputed = ranker.kernel == "precomputed"
-    if precomputed or graph.is_two_domain:
-        what = "a precomputed kernel has no features" if precomputed else "the graph has two domains"
+def _check_weights(ranker: Any, graph: RelationGraph, kernel: Kernel) -> tuple[float, ...]:
+    without = "a precomputed kernel has no features" if kernel.matrices else f"the kernel {kernel.label} takes none"
+    if graph.is_two_domain or not kernel.feature_views:
+        what = "the graph has two domains" if graph.is_two_domain else without
         raise ValueError(f"feature_weights are for the features of one domain, but {what}")
+    views = _several_views(graph)
+    if views:
+        raise ValueError(
+            f"feature_weights do not say for which of the views {views} they are; give them to a part of the kernel, "
+            f"as in RBF(view={views[0]!r}, feature_weights=...)"
+        )
     weights, d = _check_array("feature_weights", ranker.feature_weights), graph.n_features_in_
     if weights.shape != (d,) or weights.dtype.kind not in "fiub":
         raise ValueError(f"feature_weights must be {d} numbers, one per feature, got shape {weights.shape}")
@@ -178,7 +186,13 @@ def _check_weights(ranker: Any, graph: RelationGraph) -> tuple[float, ...] | Non
     return tuple(weights.astype(float).tolist())
 
 
-def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tuple[int, ...]:
+def _several_views(graph: RelationGraph) -> list[str]:
+    """Names of the views of the nodes, if there are several."""
+    base = None if graph.nodes is None else graph.nodes.base  # a stored fit is checked without its nodes
+    return [*base.parts] if isinstance(base, Views) and len(base.parts) > 1 else []
+
+
+def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph, kernel: Kernel) -> tuple[int, ...]:
     if ranker.compared is None:
         return ()
     if relation is not RECIPROCAL:
@@ -186,7 +200,10 @@ def _check_compared(ranker: Any, relation: Relation, graph: RelationGraph) -> tu
             "compared features are for relation='reciprocal', where a comparison changes sign with the direction of a "
             f"pair, got {ranker.relation!r}"
         )
-    if ranker.kernel == "precomputed":
+    views = _several_views(graph)
+    if views:
+        raise ValueError(f"compared features are columns of the nodes, but the nodes have several views: {views}")
+    if kernel.matrices:
         raise ValueError("compared needs features, but a precomputed kernel has none")
     if ranker.solver not in PrimalSolver.serves and not stops_early(ranker.solver):
         raise ValueError(f"compared features are solved iteratively in W: use solver='auto', got {ranker.solver!r}")

@@ -305,7 +305,7 @@ class Precomputed(Kernel):
 
 
 @dataclass(eq=False, repr=False)
-class Custom(Kernel):
+class Custom(_OnFeatures):
     """A function of features.
 
     Parameters
@@ -318,22 +318,20 @@ class Custom(Kernel):
         What it is called with.
     params : dict, optional
         Keywords for it.
-    view : str, optional
+    view, feature_weights
         As for `Linear`.
     """
 
     function: Callable[..., Any]
     on: str = "rows"
     params: dict[str, Any] | None = None
-    view: str | None = None
-    takes_features = True
 
     def check(self) -> None:
         """Refuse what is not a function."""
+        super().check()
         if not callable(self.function):
             raise ValueError(f"the function of a Custom kernel must be callable, got {self.function!r}")
         check_choice("on", self.on, ("rows", "matrices"))
-        check_view(self.view)
 
     @property
     def is_positive(self) -> bool:
@@ -345,13 +343,10 @@ class Custom(Kernel):
         """The name of the function."""
         return getattr(self.function, "__name__", "callable")
 
-    def fitted(self, X: Any) -> Kernel:
-        """The kernel itself."""
-        return self
-
     def on_rows(self, X: Any, X_other: Any = None) -> np.ndarray:
         """Kernel values between the rows of X and of X_other (by default X), as a new array of X's dtype."""
         params = self.params or {}
+        X, X_other = self.weighted(X), None if X_other is None else self.weighted(X_other)
         if self.on == "rows":
             K = pairwise_kernels(X, X_other, metric=cast(Any, self.function), **params)
         else:
