@@ -70,3 +70,30 @@ def test_feature_weights_and_compared_features_must_say_which_features_they_mean
     one = RelationGraph({"x": X}, LABELS)
     expected = scores(plain, kernel=RBF(0.3), feature_weights=[1.0, 2.0, 3.0])
     np.testing.assert_array_equal(scores(one, kernel=RBF(0.3), feature_weights=[1.0, 2.0, 3.0]), expected)
+
+
+def test_a_sparse_view_that_is_not_used_changes_nothing():
+    unused = sparse.random_array((N, 20), density=0.3, rng=RNG)
+    graph = RelationGraph(VIEWS | {"s": unused}, LABELS)
+    for kernel in (Linear(view="x"), Linear(view="x") + 2 * Constant(), RBF(0.3, view="x")):
+        expected = scores(kernel=kernel)
+        np.testing.assert_array_equal(scores(graph, kernel=kernel), expected)
+        np.testing.assert_array_equal(scores(graph, kernel=kernel + 0.0 * Linear(view="s")), expected)
+
+
+def test_views_of_different_precision_get_the_finer_one():
+    mixed = {"a": X.astype(np.float32), "b": VIEWS["y"]}
+    fine = {"a": X.astype(np.float32).astype(np.float64), "b": VIEWS["y"]}
+    first, second = RBF(0.3, view="a"), RBF(0.5, view="b")
+    for kernel in (first + second, second + first, first * second, Linear(view="a"), Linear(view="a") + second):
+        found = scores(RelationGraph(mixed, LABELS), kernel=kernel, alpha=1e-3)
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, scores(RelationGraph(fine, LABELS), kernel=kernel, alpha=1e-3))
+    single = {"a": X.astype(np.float32), "b": VIEWS["y"].astype(np.float32)}
+    assert RelationGraph(single, LABELS).nodes.dtype == np.float32
+
+
+def test_a_distributed_view_is_refused_before_it_is_read():
+    array = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="view 'x' of X must be in memory, got a Dask array"):
+        RelationGraph({"x": array.from_array(X)}, LABELS)

@@ -14,7 +14,6 @@ from condrank.base.measured import DENSE_FEATURES_BLOCK_ENTRIES, SPARSE_FEATURES
 from condrank.kernels.expression import Kernel
 from condrank.kernels.leaves import Cosine, Linear
 from condrank.nodes.store import Nodes
-from condrank.nodes.views import Views
 
 
 class FeatureMap(Protocol):
@@ -42,6 +41,7 @@ class OwnFeatures:
     """
 
     def __init__(self, kernel: Kernel, nodes: Nodes):
+        self.kernel = kernel
         self.summands: list[tuple[float, Any]] = [(w, one) for w, one in kernel.summands() if not one.is_constant and w]
         self.n_features = sum(nodes.view(one.view).base.shape[1] for _, one in self.summands)
 
@@ -72,7 +72,17 @@ def has_features(kernel: Kernel) -> bool:
 
 def count_features(kernel: Kernel, nodes: Nodes) -> int:
     """Number of columns of the views that a kernel computes from, the same view counted for each kernel."""
-    return sum(nodes.view(leaf.view).base.shape[1] for leaf in kernel.leaves() if hasattr(leaf, "view"))
+    return sum(nodes.view(leaf.view).base.shape[1] for leaf in _counting(kernel) if hasattr(leaf, "view"))
+
+
+def is_sparse(kernel: Kernel, nodes: Nodes) -> bool:
+    """Whether the features, or one of the views that a kernel computes from, are sparse."""
+    return any(sparse.issparse(nodes.view(leaf.view).base) for leaf in _counting(kernel) if leaf.takes_features)
+
+
+def _counting(kernel: Kernel) -> list[Any]:
+    """All leaves, without summands of weight zero."""
+    return [leaf for weight, one in kernel.summands() if weight for leaf in one.leaves()]
 
 
 class FeatureRows:
@@ -109,7 +119,7 @@ class FeatureRows:
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """All rows, one block at a time. A block has more rows than columns, because a p×p sum follows each."""
         n, p = self.shape
-        stay_sparse = is_sparse(self.nodes) and isinstance(self.features, OwnFeatures)
+        stay_sparse = isinstance(self.features, OwnFeatures) and is_sparse(self.features.kernel, self.nodes)
         # Rows of a scattered subset are copied. They are as wide as the data, and a kernel matrix is far wider than p.
         width = p if self.nodes.is_view else max(p, self.nodes.base.shape[1])
         step = max(SPARSE_FEATURES_BLOCK_ROWS if stay_sparse else DENSE_FEATURES_BLOCK_ENTRIES // width, 2 * p)
@@ -160,12 +170,6 @@ class TransposedRows:
         for block, features in self.rows.blocks():
             out[:, block] = dense(M @ features.T)
         return out
-
-
-def is_sparse(nodes: Nodes) -> bool:
-    """Whether the features, or one of the views, are sparse."""
-    bases = nodes.base.parts.values() if isinstance(nodes.base, Views) else [nodes.base]
-    return any(sparse.issparse(base) for base in bases)
 
 
 def _plain(X: Any) -> Any:

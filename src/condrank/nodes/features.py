@@ -135,7 +135,7 @@ class ExplicitFeatures:
         added in double precision, so a large mean does not add noise.
         """
         noise = noise_level(largest, self.nodes.dtype)
-        if is_sparse(self.nodes):
+        if is_sparse(self.kernel, self.nodes):
             return noise
         shifted = noise_level(float(np.linalg.norm(sums.scatter)), self.nodes.dtype)
         return min(noise, max(shifted, noise_level(largest, np.dtype(np.float64))))

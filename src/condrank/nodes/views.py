@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.arrays import check_features
+from condrank.base.dask import is_dask
 
 
 class Views:
@@ -44,7 +45,8 @@ class Views:
 
     def astype(self, dtype: Any) -> Views:
         """The same views in another floating type."""
-        return Views({name: part.astype(dtype, copy=False) for name, part in self.parts.items()}, self.kernels)
+        parts = {name: part if part.dtype == dtype else part.astype(dtype) for name, part in self.parts.items()}
+        return Views(parts, self.kernels)
 
     def __repr__(self) -> str:
         described = ", ".join(f"{name}: {part.shape[0]} × {part.shape[1]}" for name, part in self.parts.items())
@@ -52,16 +54,25 @@ class Views:
 
 
 def check_views(given: Mapping[Any, Any], name: str) -> Views:
-    """Checked views: a ValueError names the view that is wrong, or two whose lengths differ."""
+    """Checked views: a ValueError names the view that is wrong, or two whose lengths differ.
+
+    Views of different precision get the finer one: a sum of kernels is as precise as the least precise of them.
+    """
     if not given:
         raise ValueError(f"{name} must have at least one view, got an empty dict")
     parts, lengths = {}, {}
     for view, values in given.items():
         if not isinstance(view, str) or not view or "." in view:
             raise ValueError(f"the names of the views of {name} must be text without dots, got {view!r}")
+        if is_dask(values):
+            raise ValueError(
+                f"view {view!r} of {name} must be in memory, got a Dask array; use its .compute(), or give the nodes "
+                "as a single Dask array without views"
+            )
         parts[view] = check_features(values, f"view {view!r} of {name}")
         lengths[view] = parts[view].shape[0]
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{view!r} has {n}" for view, n in lengths.items())
         raise ValueError(f"the views of {name} must have one row for each node, but {listed} rows")
-    return Views(parts)
+    views = Views(parts)
+    return views.astype(views.dtype)

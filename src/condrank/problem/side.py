@@ -103,7 +103,7 @@ class Side:
             return cls(n, r, r, flops, described, *memory, False, False, largest)
         p = d + bool(kernel.constant)
         if ExplicitFeatures.applies(kernel, nodes):
-            stays, memory = is_sparse(nodes), _explicit_bytes(kernel, nodes, n, n_factors, size)
+            stays, memory = is_sparse(kernel, nodes), _explicit_bytes(kernel, nodes, n, n_factors, size)
             flops = 2.0 * n * p**2 + EIGH_FLOPS_PER_CUBED_NODE * p**3
             return cls(n, p, p, flops, "explicit features", *memory, False, stays, largest)
         rank = n if sample is None else sample.rank(n, np.dtype(f"f{size}"))
@@ -149,7 +149,7 @@ def _explicit_bytes(kernel: Kernel, nodes: Nodes, n: int, n_factors: int, size: 
     d = count_features(kernel, nodes)
     p = d + bool(kernel.constant)
     own = OwnFeatures(kernel, nodes)
-    if is_sparse(nodes):
+    if is_sparse(kernel, nodes):
         bases = [nodes.view(one.view).base for _, one in own.summands]
         index_size = max(base.indices.itemsize for base in bases if sparse.issparse(base))
         nnz = sum(base.nnz if sparse.issparse(base) else base.size for base in bases)
