@@ -195,7 +195,7 @@ class ObjectIndex:
 
         Parameters
         ----------
-        objects : array-like of shape (n_objects, n_features)
+        objects : array-like of shape (n_objects, n_features), or dict of views
             Objects, as for ``ranker.predict``.
         ids : sequence, optional
             Their ids; needed if the other objects have ids.

@@ -9,6 +9,7 @@ import numpy as np
 
 from condrank.models.inner_products import InnerProducts
 from condrank.nodes import Nodes
+from condrank.nodes.views import Views
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 
@@ -38,19 +39,21 @@ class Snapshot:
         """Objects, removed positions and ids. Training objects are not stored a second time."""
         objects = self.objects if isinstance(self.objects, tuple) else (self.objects,)
         parts = [_stored(part, scorer) for part in objects]
+        stored: list[Any] = [part is not None for part in parts]
         for number, part in enumerate(parts):
-            if part is not None:
+            if isinstance(part, Views):
+                stored[number] = Nodes(part).to_state(arrays.under(f"objects.{number}"))
+            elif part is not None:
                 arrays.matrix(f"objects.{number}", part)
         arrays.put("gone", self.gone.astype(np.int64))
         # The id of a removed object may have been used again, so only ids of objects in the index are unique.
         names = None if self.ids is None else np.delete(self.ids, self.gone)
-        stored = [part is not None for part in parts]
         return {"n": self.n, "n_gone": len(self.gone), "stored": stored, "ids": ids_to(names, arrays)}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, products: InnerProducts | None, n_training: int) -> Snapshot:
         """A stored snapshot, for a model with these inner products (or None) and this number of training objects."""
-        parts = [held.matrix(f"objects.{number}") if there else None for number, there in enumerate(given["stored"])]
+        parts = [_part_from(there, held, f"objects.{number}") for number, there in enumerate(given["stored"])]
         if products is None:
             objects: Any = tuple(None if part is None else Nodes(part) for part in parts)
             n = sum(n_training if part is None else len(part) for part in objects)
@@ -74,6 +77,13 @@ def _with_ids(parts: tuple[Nodes | None, ...], names: np.ndarray, n_training: in
         named.append(None if part is None else Nodes(part.base, None, names[start:stop], against_training=True))
         start = stop
     return tuple(named)
+
+
+def _part_from(there: Any, held: Held, name: str) -> Any:
+    """Stored objects: views, of which a file has the names, or an array; None for training objects."""
+    if isinstance(there, dict):
+        return Nodes.from_state(there, held.under(name)).base
+    return held.matrix(name) if there else None
 
 
 def _stored(objects: Any, scorer: Any) -> Any:
