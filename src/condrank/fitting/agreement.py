@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from condrank.base.checks import check_choice, check_count, check_number
 from condrank.fitting.plan import Plan
-from condrank.fitting.reading import read_settings
+from condrank.fitting.reading import read_settings, with_widths
 from condrank.kernels import Kernel
 from condrank.models import ComparedModel, EdgeModel, Model
 from condrank.persistence.plain import check_same
@@ -72,16 +72,8 @@ def _agreed_kernel(name: str, given: Any, asked: Kernel | None) -> Kernel | None
     if given is None or asked is None:
         check_same(f"{name} of the fit", given, asked)
         return None
-    widths = iter(given.leaves())
-    check_same(f"{name} of the fit", given, asked.mapped(lambda leaf: _with_width(leaf, next(widths, None))))
+    check_same(f"{name} of the fit", given, with_widths(asked, given))
     return given
-
-
-def _with_width(leaf: Any, fitted: Any) -> Any:
-    """A leaf with the width of the fitted one, if its own was to be found from the nodes."""
-    if getattr(leaf, "gamma", None) != "median" or not isinstance(getattr(fitted, "gamma", None), float):
-        return leaf
-    return replace(leaf, gamma=fitted.gamma)
 
 
 def check_model(given: dict[str, Any], settings: Settings, plan: Plan) -> None:

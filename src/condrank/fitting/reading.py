@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,11 @@ def stops_early(solver: str) -> bool:
     return solver == EarlyStoppingSolver.name
 
 
-def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Settings:
+def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True, before: Settings | None = None) -> Settings:
     """Check every parameter of a ranker for a graph. A ValueError names the first that is wrong.
 
-    ``draw=False`` does not draw from the ranker's ``random_state``: for settings that are not used in a fit.
+    ``draw=False`` does not draw from the ranker's ``random_state``: for settings that are not used in a fit. Kernels
+    keep the widths that were fitted ``before``, to other nodes.
     """
     relation = get_relation(ranker.relation)
     # The constant of a reciprocal relation is fixed: the two directions of a pair sum to twice its centre.
@@ -62,7 +64,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
         alpha = check_number("alpha", ranker.alpha, at_least=0.0)
     else:
         alpha = check_number("alpha", ranker.alpha, above=0.0)
-    kernel, object_kernel = _read_kernels(ranker, graph)
+    kernel, object_kernel = _read_kernels(ranker, graph, before)
     if graph.is_two_domain and relation is not ORDINARY:
         raise ValueError(
             f"relation={ranker.relation!r} needs conditioning nodes and objects of one domain, but the graph has two; "
@@ -100,7 +102,7 @@ def read_settings(ranker: Any, graph: RelationGraph, draw: bool = True) -> Setti
     )
 
 
-def _read_kernels(ranker: Any, graph: RelationGraph) -> tuple[Kernel, Kernel | None]:
+def _read_kernels(ranker: Any, graph: RelationGraph, before: Settings | None) -> tuple[Kernel, Kernel | None]:
     """The kernels of the nodes and of the objects (None in a single domain), with widths for the nodes of the graph."""
     for name in ("degree", "coef0"):
         check_number(name, getattr(ranker, name))
@@ -111,7 +113,7 @@ def _read_kernels(ranker: Any, graph: RelationGraph) -> tuple[Kernel, Kernel | N
     if ranker.feature_weights is not None:
         weights = _check_weights(ranker, graph, kernel)
         kernel = read_kernel(ranker.kernel, *given, ranker.constant, weights)
-    kernel = fitted_kernel(kernel, graph.nodes)
+    kernel = fitted_kernel(kernel if before is None else with_widths(kernel, before.kernel), graph.nodes)
     if not graph.is_two_domain:
         if ranker.object_kernel is not None:
             raise ValueError("object_kernel is for the objects of a second domain, but the graph has one domain")
@@ -119,7 +121,20 @@ def _read_kernels(ranker: Any, graph: RelationGraph) -> tuple[Kernel, Kernel | N
     objects = read_kernel(
         ranker.kernel if ranker.object_kernel is None else ranker.object_kernel, *given, ranker.constant
     )
+    if before is not None and before.object_kernel is not None:
+        objects = with_widths(objects, before.object_kernel)
     return kernel, fitted_kernel(objects, graph.objects)
+
+
+def with_widths(kernel: Kernel, fitted: Kernel) -> Kernel:
+    """A kernel with the widths of a fitted one, wherever its own are to be found from nodes."""
+    others = iter(fitted.leaves())
+
+    def with_width(leaf: Any) -> Any:
+        width = getattr(next(others, None), "gamma", None)
+        return replace(leaf, gamma=width) if leaf.depends_on_training and isinstance(width, float) else leaf
+
+    return kernel.mapped(with_width)
 
 
 def fitted_kernel(kernel: Kernel, nodes: Nodes | None) -> Kernel:

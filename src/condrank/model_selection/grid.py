@@ -10,6 +10,7 @@ import numpy as np
 
 from condrank.base.checks import check_choice, check_numbers
 from condrank.fitting.reading import stops_early
+from condrank.kernels.shorthand import NAMES
 
 #: Kernels by name that have a width.
 WIDE = ("rbf", "laplacian", "chi2", "poly", "sigmoid")
@@ -53,7 +54,9 @@ def read_grid(ranker: Any) -> Grid:
     if ranker.prior_weights is not None and ranker.prior is None:
         raise ValueError("prior_weights needs prior='similarity'")
     if ranker.gammas is not None and (not isinstance(ranker.kernel, str) or ranker.kernel not in WIDE):
-        raise ValueError(f"gammas needs a kernel with a width, such as 'rbf'; kernel={ranker.kernel!r} has none")
+        named = isinstance(ranker.kernel, str) and ranker.kernel in NAMES
+        what = "has none" if named else "is an expression: search its widths by GridSearchCV, as kernel__gamma"
+        raise ValueError(f"gammas needs a kernel with a width by name, such as 'rbf'; kernel={ranker.kernel!r} {what}")
     alphas = DEFAULT_ALPHAS if ranker.alphas is None else _checked("alphas", ranker.alphas, above=0.0)
     gammas: list[float | str | None] = [ranker.gamma]
     if ranker.gammas is not None:

@@ -96,7 +96,7 @@ class Step:
         """A candidate that was found, compared with the one before or, if it is the first, with the given ranker."""
         difference, error = (0.0, 0.0) if before is None else found.against(before)
         old = given if before is None else before.candidate.ranker
-        params = differing(old.get_params(), found.candidate.ranker.get_params())
+        params = differing(old.get_params(deep=False), found.candidate.ranker.get_params(deep=False))
         if before is None or before.candidate.preprocessing != found.candidate.preprocessing:
             params = {"preprocessing": found.candidate.preprocessing} | params
         return cls(name, params, found.loss, difference, error, bool(accepted))

@@ -30,6 +30,7 @@ from condrank.model_selection.relevance import KERNELS as DISTANCE_KERNELS
 from condrank.model_selection.relevance import changed, learn_weights
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.splits import SettingShuffleSplit
+from condrank.nodes.views import Views
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 
@@ -146,8 +147,8 @@ class SimilaritySearch(PreparedRanker):
             best = self._search(graph)
         self.transformer_, prepared = prepare(best.preprocessing, graph)
         self.best_ranker_ = changed(best.ranker, tol=self.ranker.tol).fit(prepared)
-        given = self.ranker.get_params()
-        self.best_params_ = {"preprocessing": best.preprocessing} | differing(given, self.best_ranker_.get_params())
+        given, found = (ranker.get_params(deep=False) for ranker in (self.ranker, self.best_ranker_))
+        self.best_params_ = {"preprocessing": best.preprocessing} | differing(given, found)
         self.n_features_in_ = graph.n_features_in_
         return self
 
@@ -204,7 +205,7 @@ class SimilaritySearch(PreparedRanker):
                     yield best.with_params(compared=[*before, feature])
 
     def _width(self, best: Candidate, graph: RelationGraph) -> Iterator[Candidate]:
-        if best.ranker.gamma is not None:
+        if best.ranker.gamma is not None and not isinstance(best.ranker.gamma, str):
             for factor in REFINED_WIDTHS:
                 yield best.with_params(gamma=factor * best.ranker.gamma)
 
@@ -287,6 +288,11 @@ class SimilaritySearch(PreparedRanker):
             check_choice("preprocessing", one, PREPROCESSING)
         if graph.is_two_domain:
             raise ValueError("SimilaritySearch needs the features of a single domain, but the graph has two domains")
+        if isinstance(graph.nodes.base, Views):
+            raise ValueError(
+                f"SimilaritySearch needs features without views, got {graph.nodes.base}; learn_kernel_weights weighs "
+                "kernels of several views"
+            )
         for kernel in (ranker.kernel, *self.kernels):
             if read_kernel(kernel).matrices:
                 raise ValueError("SimilaritySearch needs features, got a precomputed kernel")

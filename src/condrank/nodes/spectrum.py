@@ -126,7 +126,7 @@ def suggest_components(
 
     Parameters
     ----------
-    X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
+    X : RelationGraph, dict of views, or array-like or scipy sparse array of shape (n_nodes, n_features)
         Nodes (for a graph, its conditioning nodes); a kernel matrix for ``kernel="precomputed"``.
     kernel, gamma, degree, coef0, kernel_params
         As for `ConditionalRanker`.
@@ -152,13 +152,13 @@ def suggest_components(
     >>> suggest_components(X, "linear")
     3
     """
-    from condrank.base.arrays import check_features
     from condrank.base.checks import check_count, check_number
+    from condrank.nodes.reading import read_nodes
 
     if check_number("share", share, above=0.0) > 1:
         raise ValueError(f"share must be at most 1, got {share!r}")
     nodes = getattr(X, "nodes", None)
-    nodes = nodes if isinstance(nodes, Nodes) else Nodes(check_features(X, "X"))
+    nodes = nodes if isinstance(nodes, Nodes) else read_nodes(X, "X")
     node_kernel = fit_widths(read_kernel(kernel, gamma, degree, coef0, kernel_params), nodes)
     alpha = None if alpha is None else check_number("alpha", alpha, above=0.0)
     return count_components(node_kernel, nodes, share, alpha, check_count("sample", sample, SAMPLED_NODES_LEAST))

@@ -280,12 +280,14 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         X : RelationGraph
             Nodes with a factored relation: `RelationGraph.from_classes`, also with a taxonomy, or ``from_factors`` with
             the same S each time. The values of pairs across blocks follow from the factors; classes are matched by
-            name. The kernel is "linear" or "cosine", or approximated by ``n_components`` from the first block.
+            name. The kernel is "linear" or "cosine", or approximated by ``n_components`` from the first block, which
+            also gives the width of ``gamma="median"``.
         Y : None
             For scikit-learn only: a matrix of labels has no values for pairs across blocks.
         """
         graph, last = as_graph(X, Y), vars(self).get("fitted_")
-        problem = Problem(graph, read_settings(self, graph, draw=last is None))
+        before = None if last is None else last.settings
+        problem = Problem(graph, read_settings(self, graph, draw=last is None, before=before))
         fitted = add_nodes(last, problem)
         if graph.relation.two_way:
             warn_of_disagreement(graph, problem.settings.relation)
