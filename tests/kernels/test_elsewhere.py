@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, suggest_components
-from condrank.kernels import RBF, Constant, Linear
-from condrank.model_selection import SimilaritySearch
+from condrank.kernels import RBF, Constant, Identity, Linear
+from condrank.model_selection import SimilaritySearch, learn_kernel_weights
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -42,6 +42,20 @@ def test_a_grid_of_widths_is_for_kernels_by_name():
         ConditionalRankerCV(kernel=RBF(), gammas=[0.1, 1.0]).fit(X, LABELS)
     with pytest.raises(ValueError, match="kernel='linear' has none"):
         ConditionalRankerCV(kernel="linear", gammas=[0.1, 1.0]).fit(X, LABELS)
+
+
+def test_weights_are_learned_for_a_list_of_kernels_that_say_something():
+    for given in ("rbf", RBF() + Linear()):
+        with pytest.raises(ValueError, match="kernels must be a sequence of kernels, the summands to weigh"):
+            learn_kernel_weights(RelationGraph(X, LABELS), given)
+    graph = RelationGraph(np.hstack([X, np.zeros((N, 1))]), LABELS)
+    zero = Linear(feature_weights=(0.0, 0.0, 0.0, 1.0))
+    learned = learn_kernel_weights(graph, [RBF(0.3), zero, Identity()])
+    assert learned.weights[1] == 0
+    assert zero not in [one for _, one in learned.kernel.summands()]
+    assert learned.weights[[0, 2]].sum() == pytest.approx(1)
+    with pytest.raises(ValueError, match="all kernels are zero on all nodes"):
+        learn_kernel_weights(graph, [zero])
 
 
 def test_components_are_suggested_for_views():

@@ -120,6 +120,9 @@ def learn_kernel_weights(
     check_choice("method", method, ("auto", "evidence", "holdout"))
     check_count("max_nodes", max_nodes, 2)
     ranker = ConditionalRanker() if ranker is None else ranker
+    for name, some in (("kernels", kernels), ("object_kernels", object_kernels)):
+        if isinstance(some, str | Kernel):
+            raise ValueError(f"{name} must be a sequence of kernels, the summands to weigh, got {some!r}; write [...]")
     given = [read_kernel(kernel) for kernel in kernels]
     if not given:
         raise ValueError("kernels must have at least one kernel, got none")
@@ -165,6 +168,7 @@ def _by_evidence(
     weights = np.exp(found.x)
     # The weights of a side times any number, and λ times it too, are the same model: their sum becomes one.
     first, second = weights[: len(K)], weights[len(K) : -1] if graph.is_two_domain else weights[: len(K)]
+    first, second = (_of_kernels(*side) for side in ((first, K), (second, G)))
     alpha = float(weights[-1] / first.sum() / second.sum())
     first, second = first / first.sum() / scales, second / second.sum() / object_scales
     given = (first, second if graph.is_two_domain else None)
@@ -240,6 +244,14 @@ def _matrices(kernels: list[Kernel], nodes: Nodes) -> tuple[list[np.ndarray], np
     found = [NodeSimilarity(fitted_kernel(one, nodes), nodes).training_kernel().astype(np.float64) for one in kernels]
     scales = np.array([float(np.trace(K)) / len(K) or 1.0 for K in found])
     return [K / scale for K, scale in zip(found, scales, strict=True)], scales
+
+
+def _of_kernels(weights: np.ndarray, matrices: list[np.ndarray]) -> np.ndarray:
+    """Weights without those of kernels that are zero on all nodes, of which labels say nothing."""
+    there = np.array([bool(K.any()) for K in matrices])
+    if not there.any():
+        raise ValueError("all kernels are zero on all nodes: nothing can be learned from them")
+    return np.where(there, weights, 0.0)
 
 
 def _scales(kernels: list[Kernel], nodes: Nodes) -> np.ndarray:
