@@ -32,7 +32,9 @@ class InnerProducts:
         cols: Any = model.cols
         explicit = isinstance(cols, ExplicitFeatures)
         self.in_features = explicit and (
-            bool(model.prior_weight) or is_sparse(cols.kernel, cols.nodes) or cols.rotation.shape[1] == len(cols.rotation)
+            bool(model.prior_weight)
+            or is_sparse(cols.kernel, cols.nodes)
+            or cols.rotation.shape[1] == len(cols.rotation)
         )
         own = cols.features.alone if self.in_features and isinstance(cols.features, OwnFeatures) else None
         #: The linear kernel whose features are the node data, if the vectors are these.
