@@ -50,7 +50,7 @@ def strength_values(
     from scipy import sparse
 
     from condrank.rankers.base import fitted_of
-    from condrank.rankers.conditional import strengths_of
+    from condrank.rankers.contests import strengths_of
 
     fitted = ranker.ranker_
     state = fitted_of(fitted)

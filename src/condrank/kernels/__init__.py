@@ -10,19 +10,8 @@ from typing import Any
 
 from condrank.kernels.composed import Power, Product, Sum, Unit, Weighted
 from condrank.kernels.expression import Kernel
-from condrank.kernels.leaves import (
-    RBF,
-    Chi2,
-    Constant,
-    Cosine,
-    Custom,
-    Identity,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
+from condrank.kernels.leaves import Constant, Custom, Identity, Precomputed
+from condrank.kernels.on_features import RBF, Chi2, Cosine, Laplacian, Linear, Polynomial, Sigmoid
 from condrank.kernels.parsing import parse_kernel
 from condrank.kernels.shorthand import read_kernel
 

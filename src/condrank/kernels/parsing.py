@@ -8,7 +8,8 @@ from typing import Any
 
 from condrank.kernels.composed import Unit
 from condrank.kernels.expression import Kernel
-from condrank.kernels.leaves import ON_FEATURES, Constant, Identity, Precomputed
+from condrank.kernels.leaves import Constant, Identity, Precomputed
+from condrank.kernels.on_features import ON_FEATURES
 
 #: What an expression can be made of. Functions cannot be written as text.
 WORDS: dict[str, Any] = {kind.__name__: kind for kind in (*ON_FEATURES.values(), Constant, Identity, Precomputed, Unit)}

@@ -10,7 +10,8 @@ from typing import Any
 from condrank.base.checks import check_number
 from condrank.kernels.composed import Sum, Weighted
 from condrank.kernels.expression import Kernel
-from condrank.kernels.leaves import ON_FEATURES, Constant, Custom, Precomputed
+from condrank.kernels.leaves import Constant, Custom, Precomputed
+from condrank.kernels.on_features import ON_FEATURES
 from condrank.kernels.parsing import WORDS, parse_kernel
 
 #: Values of the parameter ``kernel`` that are names.

@@ -12,7 +12,7 @@ from condrank.base.blocks import row_blocks
 from condrank.base.dense import dense
 from condrank.base.measured import DENSE_FEATURES_BLOCK_ENTRIES, SPARSE_FEATURES_BLOCK_ROWS
 from condrank.kernels.expression import Kernel
-from condrank.kernels.leaves import Cosine, Linear
+from condrank.kernels.on_features import Cosine, Linear
 from condrank.nodes.store import Nodes
 
 

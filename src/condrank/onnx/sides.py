@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.kernels.leaves import RBF, Linear
+from condrank.kernels.on_features import RBF, Linear
 from condrank.models.model import Model
 from condrank.nodes import ExplicitFeatures
 from condrank.nodes.exact import ExactKernel

@@ -6,11 +6,10 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils.metaestimators import available_if
 
-from condrank.base.checks import check_count, check_number, check_numbers, check_scores
+from condrank.base.checks import check_count, check_number, check_numbers
 from condrank.fitting.fitted import FittedRanker
 from condrank.fitting.held_out import HeldOut, hold_out
 from condrank.fitting.partial import add_nodes
@@ -21,17 +20,17 @@ from condrank.fitting.run import Run, warn_unless_converged
 from condrank.fitting.warm_start import warm
 from condrank.graph import RelationGraph
 from condrank.kernels import Kernel
-from condrank.nodes import Nodes
 from condrank.problem.problem import Problem
-from condrank.rankers.base import fitted_of, read_pair
+from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
+from condrank.rankers.contests import Contests
 from condrank.rankers.learned import Learned
 from condrank.rankers.saving import Saved
 from condrank.solvers.path import solve_path
 from condrank.solvers.system import Options
 
 
-class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
+class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests):
     """Learn to rank objects for an object, from nodes (objects with features) and edges (values of some pairs of them).
 
     A ranking is for one node v, the conditioning node (or query). It orders objects v' by score, highest first. The
@@ -324,25 +323,6 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
                 yield ranker
                 at += 1
 
-    @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only.
-
-        With ``rank_by="incoming"`` it is the probability that each object beats each conditioning node. The
-        probabilities of the two directions of a pair sum to one exactly.
-        """
-        model = fitted_of(self).model
-        return model.probabilities(*read_pair(self, queries, objects))
-
-    def strengths(self, nodes: Any) -> np.ndarray:
-        """Strengths f(v) of nodes, (n_nodes,), for a reciprocal relation learned with ``constant=True``.
-
-        f(v) - f(v') is the transitive part of a score: one order of the nodes explains it. The rest of the score is
-        cyclic: no order explains it. With ``compared`` features the rest includes their part and is not only cyclic.
-        """
-        fitted_of(self)
-        return strengths_of(self, read_pair(self, nodes, None if isinstance(nodes, RelationGraph) else nodes)[0])
-
     def plan(self, X: Any, Y: Any = None) -> Plan:
         """The solver that `fit` will use, why, and its flops and memory, before any work is done."""
         graph = as_graph(X, Y)
@@ -350,11 +330,3 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned):
         early = stops_early(self.solver)
         held_out = check_number("validation_fraction", self.validation_fraction) if early else 0.0
         return make_plan(Problem(graph, settings, held_out))
-
-
-def strengths_of(ranker: ConditionalRanker, nodes: Nodes) -> np.ndarray:
-    """`ConditionalRanker.strengths` for nodes that are already checked."""
-    model = fitted_of(ranker).model
-    if ranker.relation != "reciprocal" or not fitted_of(ranker).settings.kernel.constant:
-        raise ValueError("strengths needs relation='reciprocal' and constant=True (a Constant() in the kernel)")
-    return check_scores(model.strengths(nodes)) * (1.0 if ranker.rank_by == "outgoing" else -1.0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,18 +21,18 @@ from condrank.nodes.similarity import check_kernel
 from condrank.nodes.views import Views
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
-from condrank.rankers.conditional import ConditionalRanker, strengths_of
+from condrank.rankers.conditional import ConditionalRanker
+from condrank.rankers.contests import strengths_of
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import read_restriction
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
-from condrank.tables.known import KnownNodes, know
+from condrank.tables.known import know
+from condrank.tables.known_tables import KnownTables
 from condrank.tables.view_encoder import default_kernel
 
-T = TypeVar("T")
 
-
-class TableRanker(BaseEstimator):
+class TableRanker(KnownTables):
     """A ranker of tables: it learns from a table of nodes and one of edges, and ranks by id or by columns of new nodes.
 
     Parameters
@@ -72,10 +72,7 @@ class TableRanker(BaseEstimator):
     array([['cyd']], dtype=object)
     """
 
-    ranker_: Any
     graph_: RelationGraph
-    queries_: KnownNodes
-    objects_: KnownNodes
 
     def __init__(self, ranker: Any = None, encoder: Any = None, object_encoder: Any = None):
         self.ranker = ranker
@@ -248,90 +245,6 @@ class TableRanker(BaseEstimator):
         nodes, ids = known.read(objects, "objects")
         return nodes, Ids(np.arange(len(nodes)) if ids is None else ids)
 
-    @property
-    def query_ids_(self) -> np.ndarray:
-        """Ids of the conditioning nodes of training."""
-        check_is_fitted(self, "ranker_")
-        return self.queries_.names.ids
-
-    @property
-    def object_ids_(self) -> np.ndarray:
-        """Ids of the objects of training."""
-        check_is_fitted(self, "ranker_")
-        return self.objects_.names.ids
-
-    @property
-    def domains_(self) -> tuple[KnownNodes, KnownNodes]:
-        """Known nodes in the order of a graph: of ``graph.nodes`` and of ``graph.objects``."""
-        check_is_fitted(self, "ranker_")
-        return self._in_order(self.queries_, self.objects_)
-
-    @property
-    def encoder_(self) -> Any:
-        """Fitted encoder of the nodes."""
-        return self.domains_[0].encoder
-
-    @property
-    def object_encoder_(self) -> Any:
-        """Fitted encoder of the objects."""
-        return self.domains_[1].encoder
-
-    def row(self, query: Any) -> dict[str, Any]:
-        """Columns of one conditioning node of training, by id, for display; empty if they were not kept."""
-        check_is_fitted(self, "ranker_")
-        return self.queries_.row(query)
-
-    def object_row(self, one: Any) -> dict[str, Any]:
-        """Columns of one object of training, by id, like `row`."""
-        check_is_fitted(self, "ranker_")
-        return self.objects_.row(one)
-
-    def save(self, path: Any, *, columns: bool = True) -> None:
-        """Write ranker, encoders and ids to one file of plain arrays, as `ConditionalRanker.save` does.
-
-        Parameters
-        ----------
-        path : path-like
-            The file; or a folder (an existing one, or a path with a trailing slash), for ``model.safetensors`` in it.
-        columns : bool
-            Keep the columns of the training nodes, as `row` shows them. Their encoded features are always in the file,
-            because predictions need them.
-        """
-        from condrank.tables.state import save
-
-        check_is_fitted(self, "ranker_")
-        save(self, path, columns)
-
-    @classmethod
-    def load(cls, path: Any, mmap: bool = False) -> TableRanker:
-        """Load a saved ranker; also one of `ConditionalRanker.save`, which then takes features or kernel values.
-
-        No code is run. A truncated, damaged or newer file raises a ValueError.
-
-        Parameters
-        ----------
-        path, mmap
-            As for `ConditionalRanker.load`.
-        """
-        from condrank.tables.state import load
-
-        return load(cls, path, mmap)
-
-    @classmethod
-    def from_known(cls, ranker: Any, queries: KnownNodes, objects: KnownNodes) -> TableRanker:
-        """A fitted ranker of tables from a fitted ranker and its training nodes.
-
-        Parameters
-        ----------
-        ranker : fitted ranker
-            It takes encoded nodes.
-        queries, objects : KnownNodes
-            Its conditioning nodes and its objects; the same object twice for a single domain.
-        """
-        made = cls(ranker)
-        made.ranker_, made.queries_, made.objects_ = ranker, queries, objects
-        return made
-
     def _check_kernel(self, options: dict[str, Any]) -> None:
         """Refuse a kernel matrix for a ranker that takes none, before anything is read."""
         if self.ranker is None and options.get("views") is not None:
@@ -361,10 +274,6 @@ class TableRanker(BaseEstimator):
         """Both sides of the fitted model, in the order of a graph."""
         model = fitted_of(self.ranker_).model
         return self._in_order(getattr(model, "rows", None), getattr(model, "cols", None))
-
-    def _in_order(self, one: T, other: T) -> tuple[T, T]:
-        """From nodes and objects of a graph to conditioning nodes and objects that are ranked, or back."""
-        return (one, other) if self.ranker_.rank_by == "outgoing" else (other, one)
 
 
 def fitted_transformer(encoder: Any, object_encoder: Any) -> NodeTransformer:

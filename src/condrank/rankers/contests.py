@@ -1,0 +1,47 @@
+"""What a ranker says of contests: probabilities, and strengths of nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from condrank.base.checks import check_scores
+from condrank.graph import RelationGraph
+from condrank.nodes import Nodes
+from condrank.rankers.base import Ranker, fitted_of, read_pair
+
+
+class Contests(Ranker):
+    """Answers of rankers of reciprocal relations."""
+
+    relation: str
+    loss: str
+
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
+        """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only.
+
+        With ``rank_by="incoming"`` it is the probability that each object beats each conditioning node. The
+        probabilities of the two directions of a pair sum to one exactly.
+        """
+        model = fitted_of(self).model
+        return model.probabilities(*read_pair(self, queries, objects))
+
+    def strengths(self, nodes: Any) -> np.ndarray:
+        """Strengths f(v) of nodes, (n_nodes,), for a reciprocal relation learned with ``constant=True``.
+
+        f(v) - f(v') is the transitive part of a score: one order of the nodes explains it. The rest of the score is
+        cyclic: no order explains it. With ``compared`` features the rest includes their part and is not only cyclic.
+        """
+        fitted_of(self)
+        return strengths_of(self, read_pair(self, nodes, None if isinstance(nodes, RelationGraph) else nodes)[0])
+
+
+def strengths_of(ranker: Any, nodes: Nodes) -> np.ndarray:
+    """`ConditionalRanker.strengths` for nodes that are already checked."""
+    model = fitted_of(ranker).model
+    if ranker.relation != "reciprocal" or not fitted_of(ranker).settings.kernel.constant:
+        raise ValueError("strengths needs relation='reciprocal' and constant=True (a Constant() in the kernel)")
+    return check_scores(model.strengths(nodes)) * (1.0 if ranker.rank_by == "outgoing" else -1.0)
