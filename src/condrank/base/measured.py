@@ -52,11 +52,12 @@ SAMPLED_NODES_SHARE, SAMPLED_NODES_LEAST, SAMPLED_NODES_MOST = 0.25, 64, 300
 
 # Sampled products
 
-# Multiplications of a dense product that take as long as one of a sampled product, by backend (suite products).
-AT_EDGES_FLOPS_PER_MULTIPLICATION = {"numba": 14, "numpy": 50}
-TIMES_FLOPS_PER_MULTIPLICATION = {"numba": 16, "numpy": 25}
+# Multiplications of a dense product of the same precision that take as long as one of a sampled product, by backend
+# (suite products).
+AT_EDGES_FLOPS_PER_MULTIPLICATION = {"numba": 7, "numpy": 50}
+TIMES_FLOPS_PER_MULTIPLICATION = {"numba": 8, "numpy": 25}
 # An entry of the result of the first product, which is transposed for the second (suite products).
-TRANSPOSED_FLOPS_PER_ENTRY = 130
+TRANSPOSED_FLOPS_PER_ENTRY = 60
 # Time of a dense product in single precision, as a share of double (suite products).
 SINGLE_TIME_PER_DOUBLE_TIME = 0.6
 # Speed of sampled products in an iteration on W, relative to dense ones (suite products).

@@ -26,10 +26,10 @@ def dense_products(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: 
 
 
 def product_cost(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> float:
-    """Cost of K S G at n_pairs pairs, S (n, m), in multiplications of a dense product in double precision."""
+    """Cost of K S G at n_pairs pairs, S (n, m), in single precision, in multiplications of a dense product in double."""
     n, m = shape
     times, at_edges = TIMES_FLOPS_PER_MULTIPLICATION[loops], AT_EDGES_FLOPS_PER_MULTIPLICATION[loops]
-    dense = SINGLE_TIME_PER_DOUBLE_TIME * n * m
+    dense = n * m
     first = min(times * n_entries, dense) * m
     second = min(at_edges * n_pairs * n + TRANSPOSED_FLOPS_PER_ENTRY * n * m, dense * n)
-    return float(first + second)
+    return SINGLE_TIME_PER_DOUBLE_TIME * float(first + second)
