@@ -130,6 +130,12 @@ FIRST_LOOK_EIGENVECTORS = 8
 LOOK_LEAST_COST_RATIO = 10
 # Least and most eigenvectors of a node kernel, and the most as a share of its nodes (suite grid).
 EIGENVECTORS_LEAST, EIGENVECTORS_MOST, EIGENVECTORS_SHARE_OF_NODES = 8, 600, 0.2
+# Eigenvectors of the node kernel in the preconditioner of main effects (suite shapes).
+MAIN_EFFECTS_EIGENVECTORS = 64
+# It is considered from this many plain iterations on; its iterations, with its own cost, per iteration that a kernel
+# without main effects needs (suite shapes).
+MAIN_EFFECTS_LEAST_STEPS = 15
+MAIN_EFFECTS_STEPS_PER_STEP = 1.8
 # Entries of its features held at a time: 8 MiB in double precision (suite memory).
 FEATURE_BLOCK_ENTRIES = 1 << 20
 # Rounding errors of its Gram matrix, in units of the largest entry and the machine's precision (suite grid).

@@ -24,6 +24,7 @@ from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
 from condrank.solvers.krylov import Iterated
+from condrank.solvers.main_effects import MainEffects
 from condrank.solvers.refinement import refined
 from condrank.solvers.system import Watch
 
@@ -97,7 +98,7 @@ def solve_dual(
     max_iter: int = 1000,
     start: np.ndarray | None = None,
     watch: Watch | None = None,
-    preconditioner: EdgePreconditioner | str | None = "auto",
+    preconditioner: EdgePreconditioner | MainEffects | str | None = "auto",
     rank: int | None = None,
 ) -> tuple[np.ndarray, Iterated]:
     """Edge coefficients a (n_pairs,) by conjugate gradients, and the result of the iteration.
@@ -118,7 +119,7 @@ def solve_dual(
         Start for c, such as the ``x`` of an `Iterated` at another λ.
     watch : callable, optional
         Called with the number of an iteration and its a; True stops.
-    preconditioner : EdgePreconditioner, "auto" or None
+    preconditioner : EdgePreconditioner, MainEffects, "auto" or None
         "auto" builds one if it is expected to save time (`plan_preconditioner`). None iterates without one, in the
         precision of the system.
     rank : int, optional
@@ -130,7 +131,7 @@ def solve_dual(
     if preconditioner == "auto":
         plan = plan_preconditioner(system, alpha, tol, rank=rank)
         preconditioner, roughly = plan.build(), plan.in_single_precision
-    if isinstance(preconditioner, EdgePreconditioner):
+    if isinstance(preconditioner, EdgePreconditioner | MainEffects):
         precondition = preconditioner.at(alpha)
     elif preconditioner is not None:
         raise ValueError(f"preconditioner must be an EdgePreconditioner, 'auto' or None, got {preconditioner!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,8 @@ from condrank.base.measured import (
     AT_EDGES_FLOPS_PER_MULTIPLICATION,
     FIRST_LOOK_EIGENVECTORS,
     LOOK_LEAST_COST_RATIO,
+    MAIN_EFFECTS_LEAST_STEPS,
+    MAIN_EFFECTS_STEPS_PER_STEP,
     PRECONDITIONER_BUILD_FLOPS_PER_FEATURE,
     PRECONDITIONER_COST_SHARE,
     PRECONDITIONER_FREE_FEATURES,
@@ -28,6 +30,7 @@ from condrank.problem.problem import n_eigenvectors
 from condrank.products.cost import loops_for
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker
+from condrank.solvers.main_effects import MainEffects, rest_steps
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
@@ -45,6 +48,8 @@ class RankPlan:
         Expected iterations of each, and its cost in multiplications of a dense matrix product.
     rank : int
         The cheapest number of features.
+    main_effects : float or None
+        Expected iterations with the preconditioner of main effects if that is cheaper than any number of features.
     """
 
     system: DualSystem
@@ -54,12 +59,13 @@ class RankPlan:
     iterations: np.ndarray
     costs: np.ndarray
     rank: int
+    main_effects: float | None = None
 
     @property
     def in_single_precision(self) -> bool:
         """Whether single precision will save time: not if products are small, nor if long rounds will be cut off."""
         kernel = self.system.kernel
-        expected = float(self.iterations[self.ranks.index(self.rank)])
+        expected = self.main_effects or float(self.iterations[self.ranks.index(self.rank)])
         return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and not expected > ROUND_MOST_ITERATIONS
 
     def iterations_at(self, alpha: float, tol: float) -> np.ndarray:
@@ -67,8 +73,10 @@ class RankPlan:
         assert self.spectrum is not None
         return expected_iterations(self.system, self.spectrum, alpha, tol, self.ranks)
 
-    def build(self) -> EdgePreconditioner | None:
+    def build(self) -> EdgePreconditioner | MainEffects | None:
         """The preconditioner, or None if none is expected to pay."""
+        if self.main_effects is not None:
+            return MainEffects(self.system)
         if self.spectrum is None or not self.rank:
             return None
         return EdgePreconditioner(self.system, self.spectrum, self.rank, self.alpha)
@@ -101,7 +109,7 @@ def plan_preconditioner(
         spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
         iterations = np.minimum(iterations, expected_iterations(system, spectrum, alpha, tol, (0,)))
     if iterations[0] <= few or iterations[0] * step < look:
-        return RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
+        return or_main_effects(RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0), tol, builds)
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
     most = most if rank is None else min(most, max(rank, PRECONDITIONER_FREE_FEATURES))
@@ -109,7 +117,20 @@ def plan_preconditioner(
     iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
     k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
     costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
-    return RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
+    plan = RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
+    return or_main_effects(plan, tol, builds)
+
+
+def or_main_effects(plan: RankPlan, tol: float, builds: int) -> RankPlan:
+    """The plan, or one with the preconditioner of main effects if iterations without these are expected to be few."""
+    system, cost = plan.system, float(plan.costs[plan.ranks.index(plan.rank)])
+    step = kronecker(system).cost + STEP_FLOPS
+    if builds > 1 or cost < MAIN_EFFECTS_LEAST_STEPS * step:
+        return plan
+    few = MAIN_EFFECTS_STEPS_PER_STEP * rest_steps(system, plan.alpha, tol)
+    if not few * step < PRECONDITIONER_COST_SHARE * cost:
+        return plan
+    return replace(plan, rank=0, main_effects=few)
 
 
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
