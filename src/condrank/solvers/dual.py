@@ -11,6 +11,8 @@ An iteration costs one product with K̄, O(n_pairs (n + m)) for Kronecker kernel
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from condrank.objective.edge_loss import LossRoot
@@ -23,10 +25,11 @@ from condrank.products.edge_kernels import EdgeKernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.solvers.edge_preconditioner import EdgePreconditioner
-from condrank.solvers.krylov import Iterated
+from condrank.solvers.krylov import Iterated, Operator
 from condrank.solvers.main_effects import MainEffects
 from condrank.solvers.refinement import refined
 from condrank.solvers.system import Watch
+from condrank.solvers.trial import Trial
 
 
 class DualSystem:
@@ -120,16 +123,18 @@ def solve_dual(
     watch : callable, optional
         Called with the number of an iteration and its a; True stops.
     preconditioner : EdgePreconditioner, MainEffects, "auto" or None
-        "auto" builds one if it is expected to save time (`plan_preconditioner`). None iterates without one, in the
+        "auto" builds one if it is expected to save time (`plan_preconditioner`), and drops it if it does not
+        (`condrank.solvers.trial`). None iterates without one, in the
         precision of the system.
     rank : int, optional
         Planned number of features of the preconditioner, a limit for "auto".
     """
     if alpha:
         check_alpha(alpha, system.weights.dtype)
-    precondition, roughly = None, preconditioner is not None
+    precondition, roughly, expected = None, preconditioner is not None, None
     if preconditioner == "auto":
         plan = plan_preconditioner(system, alpha, tol, rank=rank)
+        expected = plan.expected
         preconditioner, roughly = plan.build(), plan.in_single_precision
     if isinstance(preconditioner, EdgePreconditioner | MainEffects):
         precondition = preconditioner.at(alpha)
@@ -138,14 +143,30 @@ def solve_dual(
     single = system.single() if roughly else None
     if single is not None and not single_precision_pays(alpha, single.largest()):
         single = None
-    found = refined(
-        lambda c: system.apply(c, alpha),
-        None if single is None else lambda c: single.apply(c, alpha),
-        system.rhs(values),
-        precondition=precondition,
-        start=start,
-        tol=tol,
-        max_iter=max_iter,
-        watch=None if watch is None else lambda count, c: watch(count, system.root(c)),
-    )
+    trial = None if precondition is None or expected is None else Trial(precondition, expected, tol)
+
+    stopped = False
+
+    def seen(count: int, c: np.ndarray) -> bool:
+        nonlocal stopped
+        stopped = watch is not None and watch(count, system.root(c))
+        return stopped or (trial is not None and trial.failed)
+
+    def iterate(precondition: Operator | None, start: np.ndarray | None, before: int = 0) -> Iterated:
+        return refined(
+            lambda c: system.apply(c, alpha),
+            None if single is None else lambda c: single.apply(c, alpha),
+            system.rhs(values),
+            precondition=precondition,
+            start=start,
+            tol=tol,
+            max_iter=max_iter - before,
+            watch=None if watch is None and precondition is None else lambda count, c: seen(before + count, c),
+        )
+
+    found = iterate(trial or precondition, start)
+    if trial is not None and trial.failed and not (found.converged or stopped) and found.n_iter < max_iter:
+        trial.failed, before = False, found.n_iter
+        rest = iterate(None, found.x, before)
+        found = replace(rest, n_iter=before + rest.n_iter)
     return system.root(found.x), found

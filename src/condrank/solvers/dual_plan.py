@@ -64,9 +64,13 @@ class RankPlan:
     @property
     def in_single_precision(self) -> bool:
         """Whether single precision will save time: not if products are small, nor if long rounds will be cut off."""
-        kernel = self.system.kernel
-        expected = self.main_effects or float(self.iterations[self.ranks.index(self.rank)])
-        return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and not expected > ROUND_MOST_ITERATIONS
+        kernel, few = self.system.kernel, not self.expected > ROUND_MOST_ITERATIONS
+        return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and few
+
+    @property
+    def expected(self) -> float:
+        """Expected iterations with what is chosen."""
+        return self.main_effects or float(self.iterations[self.ranks.index(self.rank)])
 
     def iterations_at(self, alpha: float, tol: float) -> np.ndarray:
         """Expected iterations of each number of features for another λ."""
