@@ -20,12 +20,8 @@ def drawn(relation, loss, *, n=40, n_edges=600, constant=1.0, two_domains=False,
     """A narrow kernel plus a constant, on random edges with weights; nodes are drawn unevenly if asked for."""
     rng = np.random.default_rng(seed)
     m = n - 7 if two_domains else n
-    K, G = (
-        np.exp(-(((X := rng.normal(size=(size, 6)))[:, None] - X) ** 2).sum(axis=-1)) + constant for size in (n, m)
-    )
-    sources, targets = (
-        (size * rng.random(n_edges) ** (3 if uneven else 1)).astype(int) for size in (n, m)
-    )
+    K, G = (np.exp(-(((X := rng.normal(size=(size, 6)))[:, None] - X) ** 2).sum(axis=-1)) + constant for size in (n, m))
+    sources, targets = ((size * rng.random(n_edges) ** (3 if uneven else 1)).astype(int) for size in (n, m))
     weights = rng.uniform(0.5, 2, n_edges)
     edges = Edges(sources, targets, rng.normal(size=n_edges), weights, (n, m))
     system = DualSystem.kronecker(RELATIONS[relation], loss_named(loss), K, G if two_domains else None, edges)

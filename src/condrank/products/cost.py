@@ -26,7 +26,7 @@ def dense_products(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: 
 
 
 def product_cost(shape: tuple[int, int], n_entries: int, n_pairs: int, loops: str) -> float:
-    """Cost of K S G at n_pairs pairs, S (n, m), in single precision, in multiplications of a dense product in double."""
+    """Cost of K S G at n_pairs pairs, S (n, m), in single precision, in multiplications of a dense product."""
     n, m = shape
     times, at_edges = TIMES_FLOPS_PER_MULTIPLICATION[loops], AT_EDGES_FLOPS_PER_MULTIPLICATION[loops]
     dense = n * m

@@ -90,22 +90,44 @@ class SampledProducts:
 def at_edges_loop(indptr, indices, A, B, first, last, out):
     """A[i]·B[j] at the pairs of rows first..last."""
     for i in range(first, last):
-        for e in range(indptr[i], indptr[i + 1]):
+        e, stop = indptr[i], indptr[i + 1]
+        # Four edges at a time read the row of A once, and four rows of B side by side.
+        while e + 4 <= stop:
+            j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            t0, t1, t2, t3 = A[i, 0] * B[j0, 0], A[i, 0] * B[j1, 0], A[i, 0] * B[j2, 0], A[i, 0] * B[j3, 0]
+            for k in range(1, A.shape[1]):
+                a = A[i, k]
+                t0 += a * B[j0, k]
+                t1 += a * B[j1, k]
+                t2 += a * B[j2, k]
+                t3 += a * B[j3, k]
+            out[e], out[e + 1], out[e + 2], out[e + 3] = t0, t1, t2, t3
+            e += 4
+        while e < stop:
             j = indices[e]
             total = A[i, 0] * B[j, 0]
             for k in range(1, A.shape[1]):
                 total += A[i, k] * B[j, k]
             out[e] = total
+            e += 1
 
 
 def times_loop(indptr, indices, entries, B, first, last, out):
     """Rows first..last of S B, added to out."""
     for i in range(first, last):
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            value = entries[e]
+        e, stop = indptr[i], indptr[i + 1]
+        # Four edges at a time read and write the row of the result once.
+        while e + 4 <= stop:
+            j0, j1, j2, j3 = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            v0, v1, v2, v3 = entries[e], entries[e + 1], entries[e + 2], entries[e + 3]
+            for k in range(B.shape[1]):
+                out[i, k] += v0 * B[j0, k] + v1 * B[j1, k] + v2 * B[j2, k] + v3 * B[j3, k]
+            e += 4
+        while e < stop:
+            j, value = indices[e], entries[e]
             for k in range(B.shape[1]):
                 out[i, k] += value * B[j, k]
+            e += 1
 
 
 def has_numba() -> bool:

@@ -143,6 +143,7 @@ def solve_dual(
     single = system.single() if roughly else None
     if single is not None and not single_precision_pays(alpha, single.largest()):
         single = None
+    rough = None if single is None else lambda c: single.apply(c, alpha)
     trial = None if precondition is None or expected is None else Trial(precondition, expected, tol)
 
     stopped = False
@@ -155,7 +156,7 @@ def solve_dual(
     def iterate(precondition: Operator | None, start: np.ndarray | None, before: int = 0) -> Iterated:
         return refined(
             lambda c: system.apply(c, alpha),
-            None if single is None else lambda c: single.apply(c, alpha),
+            rough,
             system.rhs(values),
             precondition=precondition,
             start=start,

@@ -112,8 +112,9 @@ def plan_preconditioner(
     if iterations[0] > few and iterations[0] * step >= look:
         spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
         iterations = np.minimum(iterations, expected_iterations(system, spectrum, alpha, tol, (0,)))
-    if iterations[0] <= few or iterations[0] * step < look:
-        return or_main_effects(RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0), tol, builds)
+    plan = or_main_effects(RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0), tol, builds)
+    if iterations[0] <= few or plan.expected * step < look:
+        return plan
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
     most = most if rank is None else min(most, max(rank, PRECONDITIONER_FREE_FEATURES))

@@ -2,12 +2,13 @@
 
 With K = K₀ + c the edge kernel is that of K₀ plus B C Bᵀ, where B has a 1 for each end of an edge and C is c times the
 node kernel. Each main effect is as strong as its node has edges, so all n of them slow the iteration down, too many for
-low rank. With D the diagonal of BᵀLB, the columns of U = Rᵀ B D^(-½) are nearly orthonormal if edges are many and
-spread, and more so after a step (I - Δ/2) with Δ = UᵀU - I, which never makes one longer than 1. With T = D^½ C D^½, μ the mean of all other eigenvalues, and M Mᵀ = μ (T + μ)⁻¹ this gives
+low rank. With D the diagonal of BᵀMB for the weights M, the columns of U = Rᵀ B D^(-½) are nearly orthonormal if edges
+are many and spread, and more so after a step (I - Δ/2) with Δ = UᵀU - I, which never makes one longer than 1. With
+T = D^½ C D^½, μ the mean of all other eigenvalues, and N Nᵀ = μ (T + μ)⁻¹ this gives
 
-    P⁻¹ = E Eᵀ / μ,    E = I - U (I - M) Uᵀ,
+    P⁻¹ = E Eᵀ / μ,    E = I - U (I - N) Uᵀ,
 
-the inverse of U T Uᵀ + μ I if U is orthonormal, and positive semidefinite for every U and M.
+the inverse of U T Uᵀ + μ I if U is orthonormal, and positive semidefinite for every U and N.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class MainEffects:
             self.own[part] = (T.diagonal() - np.einsum("ij,ij->i", V, V)).clip(0)
             parts.append(V)
             at += len(K)
-        self.V = linalg.block_diag(*parts)
+        self.V = np.asarray(linalg.block_diag(*parts))
         self.common, self.excess = np.zeros(self.size), 0.0
         if system.loss.centres_rows:
             entries = weights * system.root.row_unit[sources] * self.inverse_roots[targets]
