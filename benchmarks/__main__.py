@@ -31,6 +31,7 @@ STORIES = (
     "logistic",
     "selection",
     "lambdas",
+    "constants",
     "shortcuts",
     "top",
     "command_line",

@@ -22,6 +22,7 @@ NAMES = (
         "folds",
         "search_memory",
         "lambdas",
+        "constants",
         "top",
         "cli",
         "tables",
