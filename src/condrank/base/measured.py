@@ -131,13 +131,13 @@ LOOK_LEAST_COST_RATIO = 10
 # Least and most eigenvectors of a node kernel, and the most as a share of its nodes (suite grid).
 EIGENVECTORS_LEAST, EIGENVECTORS_MOST, EIGENVECTORS_SHARE_OF_NODES = 8, 600, 0.2
 # It is judged after this many iterations, and dropped if the logarithm of the residual has fallen by less than this
-# share of what was expected (suite constants).
+# share of what was expected. A first choice, not tuned.
 TRIAL_ITERATIONS = 15
 TRIAL_LEAST_PROGRESS_SHARE = 0.2
-# Eigenvectors of the node kernel in the preconditioner of main effects (suite constants).
+# Eigenvectors of the node kernel in the preconditioner of main effects. A first choice; suite constants exercises it.
 MAIN_EFFECTS_EIGENVECTORS = 64
 # It is considered from this many plain iterations on; its iterations, with its own cost, per iteration that a kernel
-# without main effects needs (suite constants).
+# without main effects needs. A first choice; suite constants exercises it.
 MAIN_EFFECTS_LEAST_STEPS = 15
 MAIN_EFFECTS_STEPS_PER_STEP = 1.8
 # Entries of its features held at a time: 8 MiB in double precision (suite memory).
