@@ -87,9 +87,9 @@ class LeftOut(ABC):
             scores -= self._constants()
         return self.noise.settle(scores, self._share(alpha))
 
+    @abstractmethod
     def _constants(self) -> np.ndarray:
         """Intercepts of the last models, (n, 1) or (n, m)."""
-        raise NotImplementedError
 
     def _share(self, alpha: float) -> float:
         """Noise of the scores relative to that of the labels."""
