@@ -188,7 +188,7 @@ class RelationGraph(GraphConstructors):
         return self.disagreement(sign, centre) <= 1e-6
 
     def disagreement(self, sign: int, centre: float = 0.0, loops: bool = True) -> float:
-        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest |y - c|.
+        """How far the two directions are from y_ij - c = sign (y_ji - c), relative to the largest ``|y - c|``.
 
         Only pairs that are observed in both directions count, and loops if ``loops``.
         """
