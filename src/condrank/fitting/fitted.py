@@ -11,16 +11,19 @@ import numpy as np
 from condrank.base.checks import check_count, check_numbers
 from condrank.fitting.agreement import agreed_settings, check_model
 from condrank.fitting.plan import Plan
+from condrank.graph import RelationGraph
 from condrank.kernels import Kernel
-from condrank.models import model_from_state
+from condrank.models import EdgeModel, model_from_state
 from condrank.models.sums import FactoredSums
 from condrank.nodes import Nodes
 from condrank.nodes.views import Views
+from condrank.observations import Observations, observations_from, observations_to
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 from condrank.persistence.plain import check_same, plain
 from condrank.problem.problem import Problem
 from condrank.problem.settings import Settings
+from condrank.solvers import SOLVERS
 from condrank.solvers.system import Solution, System
 
 # The fitted attributes in a file; early stopping adds its history.
@@ -74,6 +77,9 @@ class FittedRanker(Fitted):
         The factorisation, for paths and warm starts; None for a loaded ranker.
     sums : FactoredSums or None
         Sums over the nodes, to which `partial_fit` can add nodes.
+    observed : Observations or None
+        The labels of the fit, with a row for each conditioning node; None if they were not kept: by `partial_fit`, on a
+        cluster, or in a file that was saved without them.
     """
 
     settings: Settings
@@ -83,6 +89,7 @@ class FittedRanker(Fitted):
     trained_on: tuple[Nodes, Nodes] | None = None
     system: System | None = None
     sums: FactoredSums | None = None
+    observed: Observations | None = None
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, system: System, sums: FactoredSums | None = None) -> FittedRanker:
@@ -97,6 +104,7 @@ class FittedRanker(Fitted):
             trained_on=(graph.nodes, graph.objects),
             system=system,
             sums=sums,
+            observed=None if problem.is_distributed else problem.observed,
         )
 
     @property
@@ -114,8 +122,26 @@ class FittedRanker(Fitted):
         """The solver that ran."""
         return self.plan.solver
 
-    def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """The state as plain values. Its arrays are added to ``arrays``."""
+    def solvable(self) -> System:
+        """The system of the fit. A loaded ranker builds it again, from its coordinates and labels. Raises without."""
+        if self.system is not None:
+            return self.system
+        model, observed = self.model, self.observed
+        if observed is None and (not isinstance(model, EdgeModel) or model.logistic):
+            raise ValueError(
+                "this ranker was loaded without the labels that it was fitted to; save the fitted one with "
+                "ranker.save(path, training=True)"
+            )
+        first, second = model.rows.nodes, model.cols.nodes
+        edges = model.kernel.edges if observed is None else observed
+        if self.settings.rank_by != "outgoing":
+            first, second, edges = second, first, edges.transpose()
+        graph = RelationGraph.of_parts(first, second, edges, None)
+        plan = self.plan
+        return SOLVERS[plan.solver].build(Problem(graph, self.settings), (model.rows, model.cols), plan.rank)
+
+    def to_state(self, arrays: Arrays, training: bool = False) -> dict[str, Any]:
+        """The state as plain values, with or without the labels. Its arrays are added to ``arrays``."""
         # A file has the training nodes themselves, also if they are on a cluster now.
         model = self.model.gathered()
         plain_values = {
@@ -133,7 +159,15 @@ class FittedRanker(Fitted):
             "model": model.to_state(arrays),
             "objects": ids_to(self.objects.ids, arrays.under("objects")),
             "sums": None if self.sums is None else self.sums.to_state(arrays.under("sums")),
-        }
+        } | self._training_to(arrays.under("training"), training)
+
+    def _training_to(self, arrays: Arrays, training: bool) -> dict[str, Any]:
+        """The labels. A file without them has no such entry, so that it is the same as before there was one."""
+        if not training:
+            return {}
+        if self.observed is None:
+            raise ValueError("training=True needs the labels of the fit, which partial_fit, Dask and files do not keep")
+        return {"training": observations_to(self.observed, arrays)}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, params: dict[str, Any]) -> FittedRanker:
@@ -158,7 +192,11 @@ class FittedRanker(Fitted):
         if sums is not None:
             sums = FactoredSums.from_state(sums, held.under("sums"), model.rows, model.cols)
         objects = Nodes(cols.base, None, ids_from(given["objects"], len(cols), held.under("objects")))
-        return cls(model, objects, n_features, settings, plan, n_iter, history, sums=sums)
+        observed = None
+        if "training" in given:
+            observed = observations_from(given["training"], held.under("training"))
+            check_same("shape of the labels", list(observed.shape), [model.rows.n_nodes, model.cols.n_nodes])
+        return cls(model, objects, n_features, settings, plan, n_iter, history, sums=sums, observed=observed)
 
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:
         """The same state with weights W."""

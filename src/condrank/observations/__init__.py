@@ -11,15 +11,17 @@ The complete forms compute ``reduce(Z, Z')`` = ZᵀYZ' and ``row_sums()`` = Y1. 
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from condrank.base.checks import check_choice
 from condrank.observations.complete import Complete
 from condrank.observations.edges import Edges
 from condrank.observations.factored import Factored
+from condrank.persistence.arrays import Arrays, Held
 
-__all__ = ["Complete", "Edges", "Factored", "Observations"]
+__all__ = ["Complete", "Edges", "Factored", "Observations", "observations_from", "observations_to"]
 
 
 class Observations(Protocol):
@@ -82,3 +84,17 @@ class Observations(Protocol):
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:
         """Number of distinct pairs observed in each row and in each column."""
         ...
+
+
+FORMS: dict[str, Any] = {form.__name__: form for form in (Complete, Factored, Edges)}
+
+
+def observations_to(observed: Any, arrays: Arrays) -> dict[str, Any]:
+    """Observations of any form as plain values. Their arrays are added to ``arrays``."""
+    return {"class": type(observed).__name__} | observed.to_state(arrays)
+
+
+def observations_from(given: dict[str, Any], held: Held) -> Any:
+    """The observations that `observations_to` stored."""
+    check_choice(f"class of {held.name}", given["class"], tuple(FORMS))
+    return FORMS[given["class"]].from_state(given, held)

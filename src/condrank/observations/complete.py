@@ -10,6 +10,7 @@ from scipy import sparse
 
 from condrank.base.blocks import in_threads, row_blocks, squares_below
 from condrank.base.dense import dense
+from condrank.persistence.arrays import Arrays, Held
 
 # Up to this many columns of a product with the labels, their sum is computed as one more column.
 SUMMED_MOST_COLUMNS = 300
@@ -102,6 +103,16 @@ class Complete(LabelMatrix):
     Y : ndarray or scipy sparse array of shape (n, m)
         Finite floating labels; not copied.
     """
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """The label matrix, dense or sparse."""
+        arrays.matrix("labels", self.Y)
+        return {}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held) -> Complete:
+        """Stored labels."""
+        return cls(held.matrix("labels"))
 
     @property
     def nbytes(self) -> int:

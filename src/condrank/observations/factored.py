@@ -10,6 +10,7 @@ from scipy import sparse
 from condrank.base.dense import dense
 from condrank.base.measured import BLOCK_ENTRIES
 from condrank.observations.complete import EveryPair
+from condrank.persistence.arrays import Arrays, Held
 
 
 class Factored(EveryPair):
@@ -103,6 +104,21 @@ class Factored(EveryPair):
             blocks, steps, names = blocks[1:], steps[1:], names[1:]
         A = sparse.csr_array(sparse.hstack(blocks, format="csr"))
         return cls(A, np.diag(np.concatenate(steps)), A, names, 0.0, tuple(values.tolist()))
+
+    def to_state(self, arrays: Arrays) -> dict[str, Any]:
+        """The factors, without their names: these serve only to add nodes."""
+        arrays.matrix("factors", self.A)
+        arrays.put("between", self.S)
+        if self.B is not self.A:
+            arrays.matrix("object_factors", self.B)
+        return {"two_factors": self.B is not self.A}
+
+    @classmethod
+    def from_state(cls, given: dict[str, Any], held: Held) -> Factored:
+        """Stored factors."""
+        A = held.matrix("factors")
+        B = held.matrix("object_factors") if given["two_factors"] else A
+        return cls(A, held.floats("between", A.shape[1], B.shape[1]), B)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -36,7 +36,7 @@ def _plain_param(name: str, value: Any) -> Any:
 class Saved(Ranker):
     """A ranker that can be saved once it is fitted, and loaded without running code."""
 
-    def save(self, path: Any) -> None:
+    def save(self, path: Any, *, training: bool = False) -> None:
         """Write the fitted ranker to one file of plain arrays. If that fails, an older file stays as it was.
 
         A `ConditionalRankerCV` saves the plain ranker that it chose, without the losses of the search.
@@ -47,10 +47,12 @@ class Saved(Ranker):
             The file; or a folder (an existing one, or a path with a trailing slash), for ``model.safetensors`` in it.
             The file has the layout of safetensors. It includes the features of the training nodes, because predictions
             need them.
+        training : bool
+            Also write the labels that the ranker was fitted to. Predictions do not need them; `explain` does.
         """
-        write_file(path, *self.to_state())
+        write_file(path, *self.to_state(training))
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self, training: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """A manifest of plain values, and named arrays; `from_state` makes the ranker from them."""
         fitted, arrays = fitted_of(self), Arrays()
         params = {
@@ -63,7 +65,7 @@ class Saved(Ranker):
             agreed_settings(params, fitted.settings.to_state(), fitted.n_features, two_domains)
         except ValueError as error:
             raise ValueError(f"the parameters were changed since the fit; fit again before saving: {error}") from None
-        return {"condrank": __version__, "params": params} | fitted.to_state(arrays), arrays.named
+        return {"condrank": __version__, "params": params} | fitted.to_state(arrays, training), arrays.named
 
     @classmethod
     def from_state(cls, manifest: dict[str, Any], held: Held) -> Any:

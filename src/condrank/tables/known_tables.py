@@ -58,7 +58,7 @@ class KnownTables(BaseEstimator):
         check_is_fitted(self, "ranker_")
         return self.objects_.row(one)
 
-    def save(self, path: Any, *, columns: bool = True) -> None:
+    def save(self, path: Any, *, columns: bool = True, training: bool = False) -> None:
         """Write ranker, encoders and ids to one file of plain arrays, as `ConditionalRanker.save` does.
 
         Parameters
@@ -68,11 +68,13 @@ class KnownTables(BaseEstimator):
         columns : bool
             Keep the columns of the training nodes, as `row` shows them. Their encoded features are always in the file,
             because predictions need them.
+        training : bool
+            Also write the labels that the ranker was fitted to, as `ConditionalRanker.save` does.
         """
         from condrank.tables.state import save
 
         check_is_fitted(self, "ranker_")
-        save(self, path, columns)
+        save(self, path, columns, training)
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> Self:

@@ -16,12 +16,12 @@ NAME = "tables"  # of their part of the manifest, and before their arrays
 SIDES = ("queries", "objects")
 
 
-def save(ranker: Any, path: Any, columns: bool) -> None:
-    """Write a fitted `TableRanker`, with or without the columns of its training nodes."""
+def save(ranker: Any, path: Any, columns: bool, training: bool = False) -> None:
+    """Write a fitted `TableRanker`, with or without the columns and the labels of its training nodes."""
     fitted = ranker.ranker_
     if not isinstance(fitted, Saved):
         raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
-    manifest, named = fitted.to_state()
+    manifest, named = fitted.to_state(training)
     model, arrays = fitted_of(ranker.ranker_).model, Arrays(named, NAME)
     known = (ranker.queries_, ranker.objects_)
     sides = known[: 1 if known[0] is known[1] else 2]
