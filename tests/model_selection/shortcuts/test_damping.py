@@ -29,3 +29,11 @@ def test_damping_has_few_columns_where_eigenvalues_are_alike(alpha, most):
     assert damping.left.shape[1] <= most
     exact = alpha / (np.multiply.outer(s, s) + alpha)
     assert np.abs(damping(np.eye(300)) / exact - 1).max() <= 1e-12
+
+
+@pytest.mark.parametrize(("n", "m"), [(20, 400), (400, 130)])
+def test_damping_of_sides_with_fewer_eigenvalues_than_points(n, m):
+    s, g = np.logspace(-1, 1, n), np.logspace(-3, 1, m)
+    damping = Damping(s, g, 1.0)
+    assert damping.right is not None
+    assert np.allclose(damping(np.eye(n)), 1 / (np.multiply.outer(s, g) + 1), rtol=1e-11, atol=0)

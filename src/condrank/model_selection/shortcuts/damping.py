@@ -104,7 +104,7 @@ def _fewer_columns(left: np.ndarray, right: np.ndarray, noise: float) -> tuple[n
     """The same product with only the terms above noise: half of the points, a tenth for extreme λ. O(rp²)."""
     Q, core = np.linalg.qr(left)
     Q_right, core_right = np.linalg.qr(right.T)
-    u, values, v = np.linalg.svd(core @ core_right.T)
+    u, values, v = np.linalg.svd(core @ core_right.T, full_matrices=False)
     kept = values > noise * values[0]
     return Q @ (u[:, kept] * values[kept]), v[kept] @ Q_right.T
 
