@@ -15,3 +15,7 @@ class RelationWarning(CondrankWarning):
 
 class KernelWarning(CondrankWarning):
     """The kernel matrix is slightly indefinite; its negative part was dropped."""
+
+
+class IntervalWarning(CondrankWarning):
+    """Too few nodes could be left out for intervals of the coverage that was asked for: they are infinite."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from condrank.base.checks import check_count, check_numbers
+from condrank.fitting import residuals as left_out
 from condrank.fitting.agreement import agreed_settings, check_model
 from condrank.fitting.plan import Plan
+from condrank.fitting.residuals import Residuals
 from condrank.graph import RelationGraph
 from condrank.kernels import Kernel
 from condrank.models import EdgeModel, model_from_state
@@ -80,6 +82,8 @@ class FittedRanker(Fitted):
     observed : Observations or None
         The labels of the fit, with a row for each conditioning node; None if they were not kept: by `partial_fit`, on a
         cluster, or in a file that was saved without them.
+    residuals : dict of Residuals
+        Left-out residuals by setting, as far as they were asked for.
     """
 
     settings: Settings
@@ -90,6 +94,7 @@ class FittedRanker(Fitted):
     system: System | None = None
     sums: FactoredSums | None = None
     observed: Observations | None = None
+    residuals: dict[int, Residuals] = field(default_factory=dict)
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, system: System, sums: FactoredSums | None = None) -> FittedRanker:
@@ -132,13 +137,20 @@ class FittedRanker(Fitted):
                 "this ranker was loaded without the labels that it was fitted to; save the fitted one with "
                 "ranker.save(path, training=True)"
             )
-        first, second = model.rows.nodes, model.cols.nodes
-        edges = model.kernel.edges if observed is None else observed
-        if self.settings.rank_by != "outgoing":
-            first, second, edges = second, first, edges.transpose()
-        graph = RelationGraph.of_parts(first, second, edges, None)
+        graph = self._graph_of(model.kernel.edges if observed is None else observed)
         plan = self.plan
         return SOLVERS[plan.solver].build(Problem(graph, self.settings), (model.rows, model.cols), plan.rank)
+
+    @property
+    def graph(self) -> RelationGraph | None:
+        """The training graph, made of its nodes and labels; None if they were not kept."""
+        return None if self.observed is None else self._graph_of(self.observed)
+
+    def _graph_of(self, observed: Observations) -> RelationGraph:
+        first, second = self.model.rows.nodes, self.model.cols.nodes
+        if self.settings.rank_by != "outgoing":
+            first, second, observed = second, first, observed.transpose()
+        return RelationGraph.of_parts(first, second, observed, self.settings.centre == 0.5)
 
     def to_state(self, arrays: Arrays, training: bool = False) -> dict[str, Any]:
         """The state as plain values, with or without the labels. Its arrays are added to ``arrays``."""
@@ -159,7 +171,7 @@ class FittedRanker(Fitted):
             "model": model.to_state(arrays),
             "objects": ids_to(self.objects.ids, arrays.under("objects")),
             "sums": None if self.sums is None else self.sums.to_state(arrays.under("sums")),
-        } | self._training_to(arrays.under("training"), training)
+        } | self._training_to(arrays.under("training"), training) | self._residuals_to(arrays.under("residuals"))
 
     def _training_to(self, arrays: Arrays, training: bool) -> dict[str, Any]:
         """The labels. A file without them has no such entry, so that it is the same as before there was one."""
@@ -168,6 +180,9 @@ class FittedRanker(Fitted):
         if self.observed is None:
             raise ValueError("training=True needs the labels of the fit, which partial_fit, Dask and files do not keep")
         return {"training": observations_to(self.observed, arrays)}
+
+    def _residuals_to(self, arrays: Arrays) -> dict[str, Any]:
+        return {"residuals": left_out.to_state(self.residuals, arrays)} if self.residuals else {}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, params: dict[str, Any]) -> FittedRanker:
@@ -196,13 +211,15 @@ class FittedRanker(Fitted):
         if "training" in given:
             observed = observations_from(given["training"], held.under("training"))
             check_same("shape of the labels", list(observed.shape), [model.rows.n_nodes, model.cols.n_nodes])
-        return cls(model, objects, n_features, settings, plan, n_iter, history, sums=sums, observed=observed)
+        residuals = left_out.from_state(given.get("residuals", {}), held.under("residuals"))
+        kept: dict[str, Any] = {"sums": sums, "observed": observed, "residuals": residuals}
+        return cls(model, objects, n_features, settings, plan, n_iter, history, **kept)
 
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:
         """The same state with weights W."""
         losses = None if history is None else tuple(history)
         check_weights(W, self.alpha)
-        return replace(self, model=self._model(W), n_iter=n_iter, history=losses)
+        return replace(self, model=self._model(W), n_iter=n_iter, history=losses, residuals={})
 
     def at(self, alpha: float, solution: Solution) -> FittedRanker:
         """The same state at another λ."""
@@ -212,6 +229,7 @@ class FittedRanker(Fitted):
             model=self._model(solution.W),
             n_iter=solution.n_iter,
             settings=replace(self.settings, alpha=alpha),
+            residuals={},
         )
 
     def _model(self, W: Any) -> Any:

@@ -27,12 +27,12 @@ from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, witho
 from condrank.rankers.restrictions import read_restriction
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
+from condrank.tables.intervals import TableIntervals
 from condrank.tables.known import know
-from condrank.tables.known_tables import KnownTables
 from condrank.tables.view_encoder import default_kernel
 
 
-class TableRanker(KnownTables):
+class TableRanker(TableIntervals):
     """A ranker of tables: it learns from a table of nodes and one of edges, and ranks by id or by columns of new nodes.
 
     Parameters

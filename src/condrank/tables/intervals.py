@@ -1,0 +1,47 @@
+"""Intervals of a ranker of tables, by id or by columns."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from condrank.graph import RelationGraph
+from condrank.rankers.intervals import Intervals, interval, known_nodes
+from condrank.tables.known_tables import KnownTables
+
+
+class TableIntervals(KnownTables):
+    """The intervals of a `condrank.TableRanker`."""
+
+    def predict_interval(
+        self, queries: Any, objects: Any = None, coverage: float = 0.9
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of intervals for the labels of pairs, two arrays (n_queries, n_objects); given as for `predict`.
+
+        As `ConditionalRanker.predict_interval`. A node with the id of a training node counts as known. Nodes are left
+        out of the ranker, not of the encoders, which have seen the columns of all training nodes (no labels).
+        """
+        ranker = self._with_intervals()
+        read: Any = self
+        if isinstance(queries, RelationGraph):
+            return ranker.predict_interval(read.encode(queries), objects, coverage)
+        first, _ = self.queries_.read(queries, "queries")
+        known = known_nodes(ranker, first, read.read_objects(objects)[0])
+        return interval(ranker, read.predict(queries, objects), known[0][:, None], known[1][None, :], coverage)
+
+    def calibrate(self, graph: RelationGraph | None = None, **options: Any) -> Self:
+        """Make the left-out residuals of `predict_interval` now, as `ConditionalRanker.calibrate` does.
+
+        They are saved with the model. A graph with other nodes is encoded like the training nodes.
+        """
+        ranker = self._with_intervals()
+        ranker.calibrate(None if graph is None else self.encode(graph), **options)  # type: ignore[attr-defined]
+        return self
+
+    def _with_intervals(self) -> Intervals:
+        check_is_fitted(self, "ranker_")
+        if not isinstance(self.ranker_, Intervals):
+            raise ValueError(f"intervals need a ConditionalRanker, got {type(self.ranker_).__name__}")
+        return self.ranker_
