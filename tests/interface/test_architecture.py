@@ -22,7 +22,11 @@ CONTRACTS = {
 }
 ROWS = [[room.strip() for room in row.split("|")] for row in CONTRACTS["rooms"]["layers"]]
 FOLDERS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-DOORS = {("condrank.graph.making", "condrank.tables.graphs"), ("condrank.rankers.base", "condrank.index")}
+DOORS = {
+    ("condrank.graph.making", "condrank.tables.graphs"),
+    ("condrank.rankers.base", "condrank.index"),
+    ("condrank.rankers.intervals", "condrank.model_selection.residuals"),
+}
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -38,7 +42,7 @@ def test_every_room_has_one_place_in_the_contract():
     assert CONTRACTS["rooms"]["containers"] == ["condrank"]
 
 
-def test_two_imports_go_upward_and_both_are_lazy():
+def test_few_imports_go_upward_and_all_are_lazy():
     assert {tuple(door.split(" -> ")) for door in CONTRACTS["rooms"]["ignore_imports"]} == DOORS
     assert [contract["id"] for contract in CONTRACTS.values() if "ignore_imports" in contract] == ["rooms"]
     for importer, imported in DOORS:

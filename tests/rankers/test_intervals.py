@@ -207,7 +207,7 @@ def test_residuals_are_made_when_they_are_needed_and_saved(tmp_path):
     again = ConditionalRanker.load(tmp_path / "model")
     new = RNG.normal(size=(2, 3))
     assert np.array_equal(again.predict_interval(new, coverage=0.5), fitted.predict_interval(new, coverage=0.5))
-    refused("no left-out residuals and no training graph", again.predict_interval, new, new)
+    refused("no left-out residuals and no labels", again.predict_interval, new, new)
     assert np.isfinite(lower).all()
 
 

@@ -164,14 +164,18 @@ class FittedRanker(Fitted):
         }
         if self.history is not None:
             plain_values["history_"] = list(self.history)
-        return {
-            "settings": self.settings.to_state(),
-            "plan": self.plan.to_state(),
-            "fitted": plain("fitted attributes", plain_values),
-            "model": model.to_state(arrays),
-            "objects": ids_to(self.objects.ids, arrays.under("objects")),
-            "sums": None if self.sums is None else self.sums.to_state(arrays.under("sums")),
-        } | self._training_to(arrays.under("training"), training) | self._residuals_to(arrays.under("residuals"))
+        return (
+            {
+                "settings": self.settings.to_state(),
+                "plan": self.plan.to_state(),
+                "fitted": plain("fitted attributes", plain_values),
+                "model": model.to_state(arrays),
+                "objects": ids_to(self.objects.ids, arrays.under("objects")),
+                "sums": None if self.sums is None else self.sums.to_state(arrays.under("sums")),
+            }
+            | self._training_to(arrays.under("training"), training)
+            | self._residuals_to(arrays.under("residuals"))
+        )
 
     def _training_to(self, arrays: Arrays, training: bool) -> dict[str, Any]:
         """The labels. A file without them has no such entry, so that it is the same as before there was one."""

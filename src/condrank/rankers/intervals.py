@@ -88,7 +88,8 @@ class Intervals(Ranker):
         Parameters
         ----------
         graph : RelationGraph, optional
-            A graph with new nodes; by default the training graph, which a loaded ranker does not have.
+            A graph with new nodes; by default the training graph, which a loaded ranker has only if it was saved with
+            ``training=True``.
         settings : sequence of {1, 2, 3, 4}, optional
             Settings to make residuals for; by default all.
         n_splits : int
@@ -183,8 +184,9 @@ def _left_out(ranker: Any, asked: list[int], n_splits: int, random_state: Any) -
     graph = fitted_of(ranker).graph
     if graph is None:
         raise ValueError(
-            "this ranker has no left-out residuals and no training graph (it was loaded, or learned by partial_fit): "
-            "call calibrate() before save, or condrank fit --intervals; or calibrate(graph) with a graph of other nodes"
+            "this ranker has no left-out residuals and no labels to make them from (it was loaded, or learned by "
+            "partial_fit): call calibrate() before save, or save with training=True, or run condrank fit --intervals; "
+            "or calibrate(graph) with a graph of other nodes"
         )
     plain = ConditionalRanker(**ranker._saved_params() | {"warm_start": False})
     return left_out_residuals(plain, graph, asked, n_splits, random_state)
