@@ -11,7 +11,18 @@ from importlib import import_module
 
 from .results import EXPERIMENTS, Experiment
 
-STORIES = ("rps", "newsgroups", "bacteria", "enzymes", "runtime", "drugs", "kernel_parts", "pokemon", "theory")
+STORIES = (
+    "rps",
+    "newsgroups",
+    "bacteria",
+    "enzymes",
+    "runtime",
+    "drugs",
+    "kernel_parts",
+    "intervals",
+    "pokemon",
+    "theory",
+)
 
 
 def load_experiments() -> dict[str, Experiment]:
