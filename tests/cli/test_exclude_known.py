@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,34 @@ def test_players_of_a_game_know_each_other():
 def test_a_table_without_pairs_is_refused():
     fit()
     assert run("rank", "model", "-q", 1, "--exclude-known", "missing.csv", code=1).stderr.count("\n") == 1
+
+
+def test_columns_of_the_edges_can_be_named():
+    fit()
+    Path("log.csv").write_text("stars,film,who\n3,10,1\n5,12,1\n")
+    found = ranked("-q", 1, "-q", 2, "--exclude-known", "log.csv", "--source", "who", "--target", "film")
+    assert found == {"1": {"11", "13", "14", "15"}, "2": {str(film) for film in FILMS}}
+    refused = run("rank", "model", "-q", 1, "--exclude-known", "log.csv", "--source", "user", code=1)
+    assert "--source user is not a column of log.csv" in refused.stderr
+    assert "--exclude-known" in run("rank", "model", "-q", 1, "--target", "film", code=2).stderr
+
+
+def test_what_the_model_was_trained_on_is_left_out_without_a_table():
+    fit()
+    Path("new.csv").write_text("id,age\n2,30\n9,31\n")
+    found = ranked("-q", 1, "--query-file", "new.csv", "--exclude-trained", "--exclude", 13)
+    everything = {str(film) for film in FILMS} - {"13"}
+    for user in (1, 2):
+        assert found[str(user)] == everything - {str(film) for one, film in RATED if one == user}
+    assert found["9"] == everything
+
+
+def test_files_of_candidates_and_exclusions_and_the_worst_first():
+    fit()
+    Path("only.txt").write_text("10\n12\n13\n")
+    Path("without.txt").write_text("12\nnever seen\n")
+    assert ranked("-q", 1, "--candidates-file", "only.txt", "--exclude-file", "without.txt") == {"1": {"10", "13"}}
+    best = run("rank", "model", "-q", 1, "-k", 6, "--json").stdout
+    worst = run("rank", "model", "-q", 1, "-k", 6, "--json", "--worst").stdout
+    first, second = (json.loads(text)["rankings"][0]["objects"] for text in (best, worst))
+    assert [one["object"] for one in first] == [one["object"] for one in second][::-1]

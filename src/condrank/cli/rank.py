@@ -54,6 +54,13 @@ def rank(
         Path | None,
         typer.Option(metavar="EDGES", help="Table of edges: what a node has an edge with there is left out for it."),
     ] = None,
+    source: Annotated[str | None, typer.Option(metavar="COLUMN", help="Where edges of --exclude-known start.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="COLUMN", help="Where edges of --exclude-known end.")] = None,
+    winner: Annotated[str | None, typer.Option(metavar="COLUMN", help="Winners of games of --exclude-known.")] = None,
+    loser: Annotated[str | None, typer.Option(metavar="COLUMN", help="Losers of games of --exclude-known.")] = None,
+    exclude_trained: Annotated[
+        bool, typer.Option("--exclude-trained", help="Leave out what a node has an edge with in the training tables.")
+    ] = False,
     candidates_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ids of the only objects to rank, one in a line.")
     ] = None,
@@ -79,6 +86,9 @@ def rank(
     views, object_views = named_files(query_view, "--query-view"), named_files(object_view, "--object-view")
     if object_views and objects is not None:
         raise typer.BadParameter("give the objects once, as a table or by views", param_hint="--object-view")
+    ends = {"source": source, "target": target, "winner": winner, "loser": loser}
+    if exclude_known is None and any(ends.values()):
+        raise typer.BadParameter("names a column of the edges of --exclude-known", param_hint=_first_given(ends))
     from condrank.tables.ranker import TableRanker
 
     ranker = TableRanker.load(model)
@@ -87,7 +97,7 @@ def rank(
     if objects is None and object_views is None:
         find_known(exclude or [], ranker.object_ids_, "--exclude")
         find_known(among or [], ranker.object_ids_, "--candidates-file")
-    known = None if exclude_known is None else _known_objects(exclude_known, ranker.ranker_.rank_by)
+    known = None if exclude_known is None else _known_objects(exclude_known, ranker.ranker_.rank_by, ends)
     limits: dict[str, Any] = {"candidates": among, "order": "worst" if worst else "best"}
     given: Any = object_views or objects
     if objects is not None:
@@ -103,12 +113,14 @@ def rank(
     rows: Records = []
     for queries in asked:
         limits["exclude"] = left_out or None
-        if known is not None:
+        if known is not None or exclude_trained:
             if isinstance(queries, Path):
                 queries = ranker.queries_.columns(queries, "queries")  # read once; standard input cannot be read again
             nodes, ids = ranker.queries_.read(queries, "queries")
             named = [None] * len(nodes) if ids is None else [str(plain(one)) for one in ids]
-            limits["exclude"] = [[*left_out, *known.get(name, ())] for name in named]
+            seen = [[] for _ in named] if known is None else [known.get(name, []) for name in named]
+            own = ranker.known_objects(queries) if exclude_trained else [[] for _ in named]
+            limits["exclude"] = [[*left_out, *one, *other] for one, other in zip(seen, own, strict=True)]
         rows += _rows(ranker.rank(queries, given, top, exclude_self=not include_self, **limits), ranker)
     names = ["query", "rank", "object", "score"]
     names += ["probability"] if ranker.ranker_.loss == "logistic" else []
@@ -128,13 +140,17 @@ def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
         fail(f"{option}: the model does not know {given[row]!r}; {names.advice(asked, row)}")
 
 
-def _known_objects(file: Path, rank_by: str) -> dict[str | None, list[str]]:
+def _first_given(ends: dict[str, str | None]) -> str:
+    return next(f"--{name}" for name, column in ends.items() if column)
+
+
+def _known_objects(file: Path, rank_by: str, ends_of: dict[str, str | None]) -> dict[str | None, list[str]]:
     """The objects of each conditioning node in a table of edges, by id; both players of a game know each other."""
     from condrank.frames.edges import find_columns
     from condrank.tables import read_table
 
     columns = read_table(file, "edges")
-    used = find_columns(columns)
+    used = find_columns(columns, **ends_of)
     ends = []
     for name in (used.source, used.target):
         columns.refuse_missing(name)

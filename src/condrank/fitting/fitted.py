@@ -11,6 +11,7 @@ import numpy as np
 from condrank.base.checks import check_count, check_numbers
 from condrank.fitting import residuals as left_out
 from condrank.fitting.agreement import agreed_settings, check_model
+from condrank.fitting.known import KnownPairs, known_from
 from condrank.fitting.plan import Plan
 from condrank.fitting.residuals import Residuals
 from condrank.graph import RelationGraph
@@ -84,6 +85,8 @@ class FittedRanker(Fitted):
         cluster, or in a file that was saved without them.
     residuals : dict of Residuals
         Left-out residuals by setting, as far as they were asked for.
+    known : KnownPairs or None
+        The pairs of training, for rankings without them.
     """
 
     settings: Settings
@@ -95,6 +98,7 @@ class FittedRanker(Fitted):
     sums: FactoredSums | None = None
     observed: Observations | None = None
     residuals: dict[int, Residuals] = field(default_factory=dict)
+    known: KnownPairs | None = None
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, system: System, sums: FactoredSums | None = None) -> FittedRanker:
@@ -110,6 +114,7 @@ class FittedRanker(Fitted):
             system=system,
             sums=sums,
             observed=None if problem.is_distributed else problem.observed,
+            known=KnownPairs.of(problem.observed),
         )
 
     @property
@@ -175,6 +180,7 @@ class FittedRanker(Fitted):
             }
             | self._training_to(arrays.under("training"), training)
             | self._residuals_to(arrays.under("residuals"))
+            | self._known_to(arrays.under("known"), model)
         )
 
     def _training_to(self, arrays: Arrays, training: bool) -> dict[str, Any]:
@@ -187,6 +193,13 @@ class FittedRanker(Fitted):
 
     def _residuals_to(self, arrays: Arrays) -> dict[str, Any]:
         return {"residuals": left_out.to_state(self.residuals, arrays)} if self.residuals else {}
+
+    def _known_to(self, arrays: Arrays, model: Any) -> dict[str, Any]:
+        """The known pairs, unless they are those whose coefficients the model has."""
+        known = self.known
+        if known is None or (isinstance(model, EdgeModel) and known.n_pairs == model.kernel.edges.n_pairs):
+            return {}
+        return {"known": known.to_state(arrays)}
 
     @classmethod
     def from_state(cls, given: dict[str, Any], held: Held, params: dict[str, Any]) -> FittedRanker:
@@ -217,6 +230,7 @@ class FittedRanker(Fitted):
             check_same("shape of the labels", list(observed.shape), [model.rows.n_nodes, model.cols.n_nodes])
         residuals = left_out.from_state(given.get("residuals", {}), held.under("residuals"))
         kept: dict[str, Any] = {"sums": sums, "observed": observed, "residuals": residuals}
+        kept["known"] = known_from(given, held, model)
         return cls(model, objects, n_features, settings, plan, n_iter, history, **kept)
 
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:

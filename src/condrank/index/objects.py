@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import check_choice, check_count, check_ids
+from condrank.fitting.known import is_known, known_rows
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.index.approximate import ApproximateSearch, check_recall
@@ -70,6 +71,7 @@ class ObjectIndex:
         else:
             held = products.of_objects(nodes)
         self._set(products, Snapshot(held, n, np.zeros(0, dtype=np.intp), names), None)
+        self._by_position = nodes is None and (names is None or ids is not None)
         if kind == "approximate":
             one_domain = getattr(scorer, "rows", None) is getattr(scorer, "cols", None)
             known, alike = self._training_nodes(), nodes if one_domain else None
@@ -85,10 +87,11 @@ class ObjectIndex:
         with self._changing:
             arrays = Arrays()
             near = None if self._near is None else (self._near.to_state(arrays), arrays.named)
-            return {"ranker": self.ranker, "products": self._products, "held": self._held, "near": near}
+            state = {"ranker": self.ranker, "products": self._products, "held": self._held, "near": near}
+            return state | {"by_position": self._by_position}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.ranker = state["ranker"]
+        self.ranker, self._by_position = state["ranker"], state["by_position"]
         self._set(state["products"], state["held"], None)
         if state["near"] is not None:
             given, stored = state["near"]
@@ -102,6 +105,7 @@ class ObjectIndex:
         with self._changing:
             given = self._held.to_state(arrays, fitted_of(self.ranker).model)
             near = None if self._near is None else self._near.to_state(arrays.under("near"))
+            given |= {"by_position": True} if self._by_position else {}
             return given | ({"graph": None} if near is None else {"near": near})  # exact ones as in version 1
 
     @classmethod
@@ -112,7 +116,8 @@ class ObjectIndex:
         objects = Snapshot.from_state(given, held, products, len(fitted_of(ranker).objects))
         near = (given["near"], held.under("near")) if "near" in given else None
         index = cls.__new__(cls)
-        index.__setstate__({"ranker": ranker, "products": products, "held": objects, "near": near})
+        made = {"ranker": ranker, "products": products, "held": objects, "near": near}
+        index.__setstate__(made | {"by_position": given.get("by_position") is True})
         return index
 
     def _training_nodes(self) -> Nodes | None:
@@ -124,6 +129,18 @@ class ObjectIndex:
     def kind(self) -> str:
         """How objects are found."""
         return "exact" if self._near is None else "approximate"
+
+    @property
+    def ids(self) -> Any:
+        """Ids of the objects in the index, in the order of adding; None if they have no ids."""
+        held = self._held
+        return None if held.ids is None else np.delete(held.ids, held.gone)
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Positions given and removed so far: another pair of numbers after every change."""
+        held = self._held
+        return held.n, len(held.gone)
 
     def __len__(self) -> int:
         return self._held.n - len(self._held.gone)
@@ -154,7 +171,8 @@ class ObjectIndex:
         exclude, candidates : sequence, or sequence of n_queries sequences, optional
             Objects to leave out, and the only objects to rank, for all conditioning nodes or for each: by id, or by
             position if the objects have no ids. Excluding an unknown id or a removed object is no error; a position
-            that no object ever had is one. Candidates are always ranked exactly.
+            that no object ever had is one. Candidates are always ranked exactly. ``exclude="known"`` leaves out what
+            a node has an edge with in the training graph.
         order : {"best", "worst"}
             Whether the k best objects are found, best first, or the k worst, worst first.
 
@@ -167,7 +185,7 @@ class ObjectIndex:
         k = check_count("k", k)
         check_choice("order", order, ORDERS)
         held, nodes = self._held, self._queries(queries, ids)
-        restriction, each = self._restriction(held, len(nodes), exclude, candidates)
+        restriction, each = self._restriction(held, nodes, exclude, candidates)
         k = min(k, held.n - len(held.gone))
         scores = self._scores(nodes, held.objects)
         scores = scores.negated() if order == "worst" else scores
@@ -296,14 +314,30 @@ class ObjectIndex:
         return VectorScores(*self._products.of_queries(nodes, objects.dtype), objects)
 
     def _restriction(
-        self, held: Snapshot, n_queries: int, exclude: Any, candidates: Any
+        self, held: Snapshot, nodes: Nodes, exclude: Any, candidates: Any
     ) -> tuple[Restriction, list[np.ndarray] | None]:
         """What to leave out, and the candidates of each conditioning node if they are given for each."""
         there = self._names, held.n, held.gone
-        excluded = read_choice(exclude, n_queries, "exclude", look_up(*there, "exclude", strict=False))
+        if is_known(exclude):
+            excluded = None, self._known(held, nodes)
+        else:
+            excluded = read_choice(exclude, len(nodes), "exclude", look_up(*there, "exclude", strict=False))
         restriction = Restriction.of(held.gone, *excluded)
-        common, each = read_choice(candidates, n_queries, "candidates", look_up(*there, "candidates", strict=True))
+        common, each = read_choice(candidates, len(nodes), "candidates", look_up(*there, "candidates", strict=True))
         return restriction if common is None else restriction.among(common), each
+
+    def _known(self, held: Snapshot, nodes: Nodes) -> list[np.ndarray]:
+        """Positions of the objects that each conditioning node has an edge with in training."""
+        objects = fitted_of(self.ranker).objects
+        known, rows = known_rows(fitted_of(self.ranker), nodes)
+        found = np.full(held.n, -1)
+        if self._by_position:
+            found[: len(objects)] = np.arange(len(objects))
+        elif self._names is not None and objects.ids is not None:
+            places = self._names.places(objects.ids, held.n)
+            found[places[places >= 0]] = np.flatnonzero(places >= 0)
+        found[held.gone] = -1
+        return known.places(rows, found, len(objects))
 
     def _for_each(
         self, scores: Any, k: int, restriction: Restriction, each: list[np.ndarray]

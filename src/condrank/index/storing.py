@@ -22,15 +22,31 @@ def save_index(index: ObjectIndex, path: Any) -> None:
     if not isinstance(index.ranker, Saved):
         raise ValueError(f"an index is saved with its ranker, and a {type(index.ranker).__name__} cannot be saved")
     manifest, named = index.ranker.to_state()
+    write_file(model_file(path, FILE_NAME), manifest | index_state(index, named), named)
+
+
+def index_state(index: ObjectIndex, named: dict[str, Any]) -> dict[str, Any]:
+    """The part of a manifest that an index without its ranker has; its arrays are added to ``named``."""
     version = VERSION if index.kind == "exact" else LISTS_VERSION
-    given = {"version": version} | index.to_state(Arrays(named, NAME))
-    write_file(model_file(path, FILE_NAME), manifest | {NAME: given}, named)
+    return {NAME: {"version": version} | index.to_state(Arrays(named, NAME))}
 
 
 def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
     """Load the index of a file, and check its parts against each other."""
     file = model_file(path, FILE_NAME)
     manifest, arrays = read_file(file, mmap)
+    check_version(manifest, file)
+    with damage_named(file, "index"):
+        if "tables" in manifest:
+            raise ValueError("it is the file of an index of tables: load it with condrank.tables.TableIndex.load")
+        held = Held(arrays, mmap)
+        index = index_from(kind, manifest, held, Saved.from_state(manifest, held))
+        held.check_all_taken("index")
+    return index
+
+
+def check_version(manifest: dict[str, Any], file: Any) -> None:
+    """Raise unless a file has an index that this condrank can read."""
     given = manifest.get(NAME)
     if not isinstance(given, dict):
         raise ValueError(f"{file} has a ranker, but no index")
@@ -42,10 +58,11 @@ def load_index(kind: type[ObjectIndex], path: Any, mmap: bool) -> ObjectIndex:
             f"{file} is an approximate index with a search graph, which this condrank cannot read; make the index "
             "again with ranker.index(objects, kind='approximate')"
         )
-    with damage_named(file, "index"):
-        if ("near" in given) != (version == LISTS_VERSION):
-            raise ValueError(f"its kind of index is not that of version {version}")
-        held = Held(arrays, mmap)
-        index = kind.from_state(given, held.under(NAME), Saved.from_state(manifest, held))
-        held.check_all_taken("index")
-    return index
+
+
+def index_from(kind: type[ObjectIndex], manifest: dict[str, Any], held: Held, ranker: Any) -> ObjectIndex:
+    """The index of a manifest and its arrays, for its ranker."""
+    given = manifest[NAME]
+    if ("near" in given) != (given["version"] == LISTS_VERSION):
+        raise ValueError(f"its kind of index is not that of version {given['version']}")
+    return kind.from_state(given, held.under(NAME), ranker)

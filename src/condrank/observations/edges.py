@@ -134,14 +134,14 @@ class Edges:
 
     def with_values(self, values: np.ndarray) -> Edges:
         """The same pairs with other labels."""
-        return Edges(self.sources, self.indices, values, self.weights, self.shape, self.repeats)
+        return type(self)(self.sources, self.indices, values, self.weights, self.shape, self.repeats)
 
     def astype(self, dtype: np.dtype) -> Edges:
         """The same edges with labels and weights of another floating type."""
         if self.values.dtype == self.weights.dtype == dtype:
             return self
         values, weights = self.values.astype(dtype), self.weights.astype(dtype)
-        return Edges(self.sources, self.indices, values, weights, self.shape, self.repeats)
+        return type(self)(self.sources, self.indices, values, weights, self.shape, self.repeats)
 
     def take(self, rows: np.ndarray | slice, cols: np.ndarray | slice) -> Edges:
         """The edges among some starting and some ending nodes; repeated edges stay merged."""
@@ -151,20 +151,21 @@ class Edges:
         coo = number.tocoo()
         edge = np.asarray(coo.data) - 1
         repeats = None if self.repeats is None else self.repeats[edge]
-        return Edges(coo.row, coo.col, self.values[edge], self.weights[edge], number.shape, repeats)
+        return type(self)(coo.row, coo.col, self.values[edge], self.weights[edge], number.shape, repeats)
 
     def where(self, chosen: np.ndarray) -> Edges:
         """The distinct pairs that a mask selects. The others count as not observed."""
         repeats = None if self.repeats is None else self.repeats[chosen]
         sources, targets = self.sources[chosen], self.indices[chosen]
-        return Edges(sources, targets, self.values[chosen], self.weights[chosen], self.shape, repeats)
+        return type(self)(sources, targets, self.values[chosen], self.weights[chosen], self.shape, repeats)
 
     def transpose(self) -> Edges:
         """Every edge reversed."""
         order = np.lexsort((self.sources, self.indices))
         sources, targets = self.indices[order], self.sources[order]
         repeats = None if self.repeats is None else self.repeats[order]
-        return Edges(sources, targets, self.values[order], self.weights[order], (self.shape[1], self.shape[0]), repeats)
+        shape = self.shape[1], self.shape[0]
+        return type(self)(sources, targets, self.values[order], self.weights[order], shape, repeats)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows; NaN where nothing was observed."""
@@ -203,6 +204,10 @@ class Edges:
     def count_loops(self) -> int:
         """Number of nodes whose loop is observed."""
         return int(np.count_nonzero(self.sources == self.indices))
+
+    def known(self) -> tuple[np.ndarray, np.ndarray]:
+        """Compressed rows (indptr, indices) of the pairs that were given, without any that were assumed."""
+        return self.indptr, self.indices
 
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:
         """Number of distinct pairs observed in each row and in each column."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from condrank.base.checks import check_choice, check_count
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import pooled_rank_loss
+from condrank.fitting.known import is_known, known_places
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
@@ -98,7 +99,8 @@ class Ranker(BaseEstimator):
         exclude, candidates : sequence, or sequence of n_queries sequences, optional
             Objects to leave out, and the only objects to rank, for all conditioning nodes or for each: by id, or by
             position if the objects have no ids. Excluding an unknown id is no error. If a conditioning node has fewer
-            objects than another, its last places have index -1, score -∞ and id None.
+            objects than another, its last places have index -1, score -∞ and id None. ``exclude="known"`` leaves out
+            what a node has an edge with in the training graph; for a new node nothing is known.
         order : {"best", "worst"}
             Whether the best objects come first, or the worst.
         """
@@ -106,11 +108,12 @@ class Ranker(BaseEstimator):
         top = check_count("top", top)
         first, second = read_pair(self, queries, objects)
         names = fitted.objects if second is None else second
-        restriction = each = None
-        if exclude is not None or candidates is not None:
-            n_queries = len(names if first is None else first)
+        restriction = each = known = None
+        if is_known(exclude):
+            known, exclude = known_places(fitted, first, names), None
+        if exclude is not None or candidates is not None or known is not None:
             ids = None if names.ids is None else Ids(names.ids)
-            restriction, each = read_restriction(exclude, candidates, ids, len(names), n_queries)
+            restriction, each = read_restriction(exclude, candidates, ids, len(names), len(first), known)
         return rank_objects(fitted.model, first, second, top, names, order, restriction, each)
 
     def index(

@@ -107,19 +107,23 @@ def find_objects(ids: Ids | None, n: int, name: str, strict: bool) -> LookUp:
 
 
 def read_restriction(
-    exclude: Any, candidates: Any, ids: Ids | None, n: int, n_queries: int, itself: np.ndarray | None = None
+    exclude: Any, candidates: Any, ids: Ids | None, n: int, n_queries: int, also: list[Places] | None = None
 ) -> tuple[Restriction, list[Places] | None]:
     """What a ranking of n objects leaves out, and the candidates of each conditioning node if they are given for each.
 
-    ``itself`` (n_queries,) is the position of each conditioning node among the objects if it is to be left out, or -1.
+    ``also`` has further positions to leave out for each conditioning node, such as its own or what it knows.
     """
     common, each = read_choice(exclude, n_queries, "exclude", find_objects(ids, n, "exclude", strict=False))
-    if itself is not None:
-        own = [place[place >= 0] for place in itself[:, None]]
-        each = own if each is None else [np.union1d(*both) for both in zip(each, own, strict=True)]
+    if also is not None:
+        each = also if each is None else joined(each, also)
     restriction = Restriction.of(np.zeros(0, dtype=np.intp), common, each)
     among = read_choice(candidates, n_queries, "candidates", find_objects(ids, n, "candidates", strict=True))
     return (restriction if among[0] is None else restriction.among(among[0])), among[1]
+
+
+def joined(one: list[Places], other: list[Places]) -> list[Places]:
+    """Positions that are in one or the other list, for each conditioning node."""
+    return [np.union1d(*both).astype(np.intp) for both in zip(one, other, strict=True)]
 
 
 def read_choice(given: Any, n_queries: int, name: str, look_up: LookUp) -> tuple[Places | None, list[Places] | None]:

@@ -25,7 +25,8 @@ LATER = {"object_kernel": None, "fit_intercept": False}
 def refuse_index(manifest: dict[str, Any]) -> None:
     """Refuse the file of an index: it has a ranker, but also objects that would be lost."""
     if "index" in manifest:
-        raise ValueError("it is the file of an index: load it with ObjectIndex.load; its ranker is index.ranker")
+        kind = "condrank.tables.TableIndex" if "tables" in manifest else "ObjectIndex"
+        raise ValueError(f"it is the file of an index: load it with {kind}.load; its ranker is index.ranker")
 
 
 def _plain_param(name: str, value: Any) -> Any:

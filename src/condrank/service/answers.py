@@ -26,14 +26,17 @@ def rankings_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
         Bounds of the request.
     """
     asked = read_rank(body, limits)
-    answers = model.rank(asked.queries, asked.k, asked.exclude, asked.candidates, asked.exclude_self, asked.order)
+    limits = asked.exclude, asked.candidates, asked.exclude_self, asked.order, asked.exclude_known
+    answers = model.rank(asked.queries, asked.k, *limits)
     rankings = b",".join(map(_ranking, answers))
     return b'{"model":%b,"rankings":[%b]}' % (to_json(model.file_fingerprint), rankings)
 
 
-def ranking_json(model: ServedModel, query: str, k: int, exclude_self: bool, order: str = "best") -> bytes:
+def ranking_json(
+    model: ServedModel, query: str, k: int, exclude_self: bool, order: str = "best", exclude_known: bool = False
+) -> bytes:
     """The ranking for one known node, as `schemas.Ranked` describes it."""
-    (answer,) = model.rank([query], k, None, None, exclude_self, order)
+    (answer,) = model.rank([query], k, None, None, exclude_self, order, exclude_known)
     return _ranking(answer)
 
 

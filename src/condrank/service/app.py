@@ -141,9 +141,10 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         k: Annotated[int, Query(ge=1, description="Places of the ranking."), WHOLE_TEXT] = places,
         exclude_self: Annotated[bool, Query(description="Leave the node out of its own ranking.")] = True,
         order: Annotated[Order, Query(description="Whether the best objects come first, or the worst.")] = "best",
+        exclude_known: Annotated[bool, Query(description="Leave out what it has a training edge with.")] = False,
     ) -> Response:
         bound("k", k, limits.k)
-        return await answered(request, ranking_json, id, k, exclude_self, order)
+        return await answered(request, ranking_json, id, k, exclude_self, order, exclude_known)
 
     @app.post(
         "/score",

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import OUT_OF_SCALE
+from condrank.fitting.known import known_places
 from condrank.frames.ids import as_id_array, shown
 from condrank.nodes import Nodes
+from condrank.rankers.base import fitted_of
+from condrank.rankers.restrictions import joined
 from condrank.service.columns import kinds_of
 from condrank.service.new_nodes import known_rows, read_new, stack
 from condrank.service.refusals import Refusal
@@ -76,6 +79,7 @@ class ServedModel:
         candidates: Sequence[Any] | None = None,
         exclude_self: bool = True,
         order: str = "best",
+        exclude_known: bool = False,
     ) -> list[Answer]:
         """The k best objects for each conditioning node: known nodes by id, new ones by columns.
 
@@ -91,6 +95,8 @@ class ServedModel:
             Leave a node out of its own ranking.
         order : {"best", "worst"}
             Whether the best objects come first, or the worst.
+        exclude_known : bool
+            Leave out what a node has an edge with in training.
         """
         nodes, names, places = self._read(queries, "queries")
         left_out = self._choice(exclude, len(queries), "exclude")
@@ -99,6 +105,8 @@ class ServedModel:
             left_out = [
                 np.union1d(one, place[place >= 0]) for one, place in zip(left_out, places[:, None], strict=True)
             ]
+        if exclude_known:
+            left_out = joined(left_out, self._known_objects(nodes))
         given: dict[str, Any] = {"exclude": left_out if any(map(len, left_out)) else None}
         if candidates is not None:
             # One list for all is checked once, not again for each conditioning node.
@@ -117,6 +125,13 @@ class ServedModel:
             indices, scores = found.indices[row][there], found.scores[row][there]
             answers.append(Answer(name, [ids[place] for place in indices.tolist()], scores.tolist()))
         return answers
+
+    def _known_objects(self, nodes: Nodes) -> list[np.ndarray]:
+        """Positions of the objects that each conditioning node has an edge with in training."""
+        try:
+            return known_places(fitted_of(self.ranker.ranker_), nodes, self.ranker.objects_.nodes)
+        except ValueError as error:
+            raise Refusal(422, str(error).replace("exclude='known'", "exclude_known")) from None
 
     def _first_too_large(self, nodes: Nodes, k: int, left_out: Any, among: Any) -> Refusal:
         """A refusal that names the first conditioning node whose scores overflow: they are ranked one at a time."""

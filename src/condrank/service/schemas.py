@@ -46,6 +46,9 @@ class RankRequest(Strict):
         Chosen | None, Field(description="The only objects to rank: one list for all queries, or one list for each.")
     ] = None
     exclude_self: Annotated[StrictBool, Field(description="Leave a node out of its own ranking.")] = True
+    exclude_known: Annotated[
+        StrictBool, Field(description="Leave out what a node has an edge with in the training graph.")
+    ] = False
     order: Annotated[Order, Field(description="Whether the best objects come first, or the worst.")] = "best"
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from condrank.frames.table import Table
     from condrank.tables.encoder import TableEncoder
     from condrank.tables.graphs import read_graph
+    from condrank.tables.index import TableIndex
     from condrank.tables.ranker import TableRanker
     from condrank.tables.view_encoder import ViewEncoder, default_kernel
 
@@ -25,6 +26,7 @@ _HOME = {
     "Columns": "condrank.frames.columns",
     "Table": "condrank.frames.table",
     "TableEncoder": "condrank.tables.encoder",
+    "TableIndex": "condrank.tables.index",
     "TableRanker": "condrank.tables.ranker",
     "ViewEncoder": "condrank.tables.view_encoder",
     "default_kernel": "condrank.tables.view_encoder",
@@ -38,6 +40,7 @@ __all__ = [
     "Columns",
     "Table",
     "TableEncoder",
+    "TableIndex",
     "TableRanker",
     "ViewEncoder",
     "default_kernel",

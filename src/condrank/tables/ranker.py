@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from condrank.base.checks import check_count
+from condrank.fitting.known import is_known, known_places
 from condrank.fitting.plan import Plan
 from condrank.frames.ids import Ids
 from condrank.frames.table import Table
@@ -24,12 +26,15 @@ from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.conditional import ConditionalRanker
 from condrank.rankers.contests import strengths_of
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
-from condrank.rankers.restrictions import read_restriction
+from condrank.rankers.restrictions import joined, read_restriction
 from condrank.tables.encoder import make_transformer
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.intervals import TableIntervals
 from condrank.tables.known import know
 from condrank.tables.view_encoder import default_kernel
+
+if TYPE_CHECKING:
+    from condrank.tables.index import TableIndex
 
 
 class TableRanker(TableIntervals):
@@ -135,7 +140,7 @@ class TableRanker(TableIntervals):
         exclude, candidates : sequence of ids, or sequence of n_queries sequences, optional
             Objects to leave out, and the only objects to rank, for all conditioning nodes or for each. Excluding an
             unknown id is no error. If a conditioning node has fewer objects than another, its last places have index
-            -1, score -∞ and id None.
+            -1, score -∞ and id None. ``exclude="known"`` leaves out what a node has an edge with in training.
         order : {"best", "worst"}
             Whether the best objects come first, or the worst.
         """
@@ -147,8 +152,13 @@ class TableRanker(TableIntervals):
         if exclude_self and query_ids is not None and self.queries_ is self.objects_:
             itself = names.places(query_ids)
         scorer, named = fitted_of(self.ranker_).model, Nodes(names.ids[:, None], None, names.ids)
-        if exclude is not None or candidates is not None:
-            limits = read_restriction(exclude, candidates, names, len(names), len(first), itself)
+        also = [place[place >= 0] for place in itself[:, None]]
+        known = is_known(exclude)
+        if known:
+            known_objects = fitted_of(self.ranker_).objects if second is None else second
+            also, exclude = joined(also, known_places(fitted_of(self.ranker_), first, known_objects)), None
+        if exclude is not None or candidates is not None or known:
+            limits = read_restriction(exclude, candidates, names, len(names), len(first), also)
             found = rank_objects(scorer, first, second, top, named, order, *limits)
             return Ranking(found.indices, found.scores, found.ids, query_ids)
         excludes = bool((itself >= 0).any())
@@ -157,6 +167,32 @@ class TableRanker(TableIntervals):
         if excludes:
             indices, scores = without_self(itself, indices, scores, min(top, len(names) - 1))
         return Ranking(indices, scores, names.ids[indices], query_ids)
+
+    def index(self, objects: Any = None, *, kind: str = "exact", recall: float = 0.95) -> TableIndex:
+        """Prepare objects for many rankings by id: ``ranker.index().top(queries, k)`` ranks as `rank` does.
+
+        Objects can be added and removed, and the index is saved with the ranker.
+
+        Parameters
+        ----------
+        objects : sequence of ids, or table, optional
+            Objects to rank, given as for `rank`, with ids; by default those of training.
+        kind, recall
+            As for `ConditionalRanker.index`.
+        """
+        from condrank.tables.index import TableIndex
+
+        check_is_fitted(self, "ranker_")
+        nodes, names = self.read_objects(objects)
+        ids = None if nodes is None and fitted_of(self.ranker_).objects.ids is not None else names.ids
+        return TableIndex(copy.copy(self), self.ranker_.index(nodes, ids, kind=kind, recall=recall))
+
+    def known_objects(self, queries: Any) -> list[np.ndarray]:
+        """Ids of the objects that each conditioning node, given as for `rank`, has an edge with in training."""
+        check_is_fitted(self, "ranker_")
+        first, _ = self.queries_.read(queries, "queries")
+        places = known_places(fitted_of(self.ranker_), first, self.objects_.nodes)
+        return [self.objects_.names.ids[one] for one in places]
 
     def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
         """Scores of objects conditioned on nodes, (n_queries, n_objects); given as for `rank`, or as a graph."""

@@ -18,6 +18,11 @@ SIDES = ("queries", "objects")
 
 def save(ranker: Any, path: Any, columns: bool, training: bool = False) -> None:
     """Write a fitted `TableRanker`, with or without the columns and the labels of its training nodes."""
+    write_file(path, *ranker_state(ranker, columns, training))
+
+
+def ranker_state(ranker: Any, columns: bool, training: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A manifest of plain values and named arrays of a fitted `TableRanker`; `ranker_from` reads them."""
     fitted = ranker.ranker_
     if not isinstance(fitted, Saved):
         raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
@@ -28,7 +33,7 @@ def save(ranker: Any, path: Any, columns: bool, training: bool = False) -> None:
     parts: dict[str, Any] = {}
     for side, one, trained in zip(SIDES, sides, (model.rows.nodes, model.cols.nodes), strict=False):
         parts[side] = one.to_state(arrays.under(side), len(trained), columns)
-    write_file(path, manifest | {NAME: parts}, named)
+    return manifest | {NAME: parts}, named
 
 
 def load(cls: Any, path: Any, mmap: bool) -> Any:
@@ -42,20 +47,26 @@ def load_with_fingerprint(cls: Any, path: Any, mmap: bool = False) -> tuple[Any,
     with damage_named(model_file(path), "model"):
         refuse_index(manifest)
         held = Held(arrays, mmap)
-        ranker = Saved.from_state(manifest, held)
-        model, parts = fitted_of(ranker).model, manifest.get(NAME, {})
-        trained = [model.rows.nodes, model.cols.nodes][: 1 if model.cols is model.rows else 2]
-        sides = SIDES[: len(trained)]
-        if parts and set(parts) != set(sides):
-            raise ValueError(f"its tables must be those of {list(sides)}, got {sorted(parts)}")
-        known: list[KnownNodes] = []
-        for side, one, nodes in zip(sides, (model.rows, model.cols), trained, strict=False):
-            matrices, under = one.kernel.matrices, held.under(NAME).under(side)
-            if not parts:
-                known.append(known_side(nodes, None, nodes, matrices))
-            elif "views" in parts[side]:
-                known.append(KnownViews.from_views(parts[side], under, nodes, matrices))
-            else:
-                known.append(KnownNodes.from_state(parts[side], under, nodes, None in matrices))
-        held.check_all_taken("tables" if parts else "model")
-        return cls.from_known(ranker, known[0], known[-1]), fingerprint
+        ranker = ranker_from(cls, manifest, held)
+        held.check_all_taken("tables" if manifest.get(NAME) else "model")
+        return ranker, fingerprint
+
+
+def ranker_from(cls: Any, manifest: dict[str, Any], held: Held) -> Any:
+    """The `TableRanker` of a manifest and its arrays."""
+    ranker = Saved.from_state(manifest, held)
+    model, parts = fitted_of(ranker).model, manifest.get(NAME, {})
+    trained = [model.rows.nodes, model.cols.nodes][: 1 if model.cols is model.rows else 2]
+    sides = SIDES[: len(trained)]
+    if parts and set(parts) != set(sides):
+        raise ValueError(f"its tables must be those of {list(sides)}, got {sorted(parts)}")
+    known: list[KnownNodes] = []
+    for side, one, nodes in zip(sides, (model.rows, model.cols), trained, strict=False):
+        matrices, under = one.kernel.matrices, held.under(NAME).under(side)
+        if not parts:
+            known.append(known_side(nodes, None, nodes, matrices))
+        elif "views" in parts[side]:
+            known.append(KnownViews.from_views(parts[side], under, nodes, matrices))
+        else:
+            known.append(KnownNodes.from_state(parts[side], under, nodes, None in matrices))
+    return cls.from_known(ranker, known[0], known[-1])
