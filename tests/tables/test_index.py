@@ -1,4 +1,4 @@
-"""`TableRanker.index`: an index over ids answers as `TableRanker.rank`, also after adding, removing, saving and loading."""
+"""`TableRanker.index`: it answers as `TableRanker.rank`, also after adding, removing, saving and loading."""
 
 import warnings
 

@@ -26,8 +26,8 @@ def rankings_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
         Bounds of the request.
     """
     asked = read_rank(body, limits)
-    limits = asked.exclude, asked.candidates, asked.exclude_self, asked.order, asked.exclude_known
-    answers = model.rank(asked.queries, asked.k, *limits)
+    chosen = asked.exclude, asked.candidates, asked.exclude_self, asked.order, asked.exclude_known
+    answers = model.rank(asked.queries, asked.k, *chosen)
     rankings = b",".join(map(_ranking, answers))
     return b'{"model":%b,"rankings":[%b]}' % (to_json(model.file_fingerprint), rankings)
 

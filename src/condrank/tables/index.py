@@ -47,7 +47,7 @@ class TableIndex:
 
     def __init__(self, ranker: TableRanker, index: ObjectIndex):
         self.ranker, self.objects = ranker, index
-        self._named: tuple[int, Ids] | None = None
+        self._named: tuple[tuple[int, int], Ids] | None = None
 
     @property
     def kind(self) -> str:
