@@ -140,11 +140,11 @@ def find_known(given: list[str], ids: np.ndarray, option: str) -> None:
         fail(f"{option}: the model does not know {given[row]!r}; {names.advice(asked, row)}")
 
 
-def _first_given(ends: dict[str, str | None]) -> str:
+def _first_given(ends: dict[str, Any]) -> str:
     return next(f"--{name}" for name, column in ends.items() if column)
 
 
-def _known_objects(file: Path, rank_by: str, ends_of: dict[str, str | None]) -> dict[str | None, list[str]]:
+def _known_objects(file: Path, rank_by: str, ends_of: dict[str, Any]) -> dict[str | None, list[str]]:
     """The objects of each conditioning node in a table of edges, by id; both players of a game know each other."""
     from condrank.frames.edges import find_columns
     from condrank.tables import read_table
