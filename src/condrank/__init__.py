@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         tables,
     )
     from condrank.diagnosis import diagnose
-    from condrank.exceptions import CondrankWarning, KernelWarning, RelationWarning
+    from condrank.exceptions import CondrankWarning, KernelWarning, RelationWarning, SelectionWarning
     from condrank.graph import RelationGraph
     from condrank.graph.transformer import NodeTransformer
     from condrank.index import ObjectIndex
@@ -46,6 +46,7 @@ _HOME = {
     "ObjectIndex": "condrank.index",
     "RelationGraph": "condrank.graph",
     "RelationWarning": "condrank.exceptions",
+    "SelectionWarning": "condrank.exceptions",
     "Ranking": "condrank.rankers.ranking",
     "TableRanker": "condrank.tables.ranker",
     "diagnose": "condrank.diagnosis",
@@ -76,6 +77,7 @@ __all__ = [
     "Ranking",
     "RelationGraph",
     "RelationWarning",
+    "SelectionWarning",
     "TableRanker",
     "__version__",
     "baselines",

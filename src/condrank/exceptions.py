@@ -19,3 +19,7 @@ class KernelWarning(CondrankWarning):
 
 class IntervalWarning(CondrankWarning):
     """Too few nodes could be left out for intervals of the coverage that was asked for: they are infinite."""
+
+
+class SelectionWarning(CondrankWarning):
+    """λ is chosen by something that cannot see what is asked: whole new classes, or new nodes on both sides."""

@@ -131,7 +131,8 @@ def test_pairwise_kernels_have_an_intercept(kernel):
 )
 @pytest.mark.parametrize("chances", [False, True])
 def test_it_has_no_effect_where_a_constant_is_fixed_or_does_not_matter(relation, params, chances):
-    labels = 1 / (1 + np.exp(Y.T - Y)) if chances else np.sign(Y - Y.T)
+    difference = Y - Y.T if relation != "symmetric" else Y + Y.T
+    labels = 1 / (1 + np.exp(-difference)) if chances else np.sign(difference)
     fits = [
         ConditionalRanker(relation, kernel="rbf", fit_intercept=given, **params).fit(X, labels)
         for given in (False, True)

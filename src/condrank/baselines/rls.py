@@ -12,7 +12,7 @@ from condrank.models.model import Model
 from condrank.objective.losses import QUADRATIC, get_loss
 from condrank.objective.relations import RECIPROCAL, Relation, get_relation
 from condrank.observations.edges import all_edges
-from condrank.rankers.checks import as_graph, warn_of_disagreement
+from condrank.rankers.checks import as_graph, check_agreement
 from condrank.solvers.explicit import FEATURES, MAX_BYTES, solve_explicit
 
 
@@ -78,7 +78,7 @@ class ExplicitRankRLS(WeightedBaseline):
         check_choice("features", self.features, FEATURES)
         alpha = check_number("alpha", self.alpha, above=0.0)
         relation = check_relation(self.relation, graph)
-        warn_of_disagreement(graph, relation)
+        check_agreement(graph, relation)
         centre = graph.centre if relation is RECIPROCAL else 0.0
         rows, cols = self.coordinates(graph)
         Z = rows.training()

@@ -16,7 +16,7 @@ from condrank.baselines.rls import check_relation
 from condrank.models.model import Model
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
-from condrank.rankers.checks import as_graph, warn_of_disagreement
+from condrank.rankers.checks import as_graph, check_agreement
 from condrank.solvers.explicit import MAX_BYTES, n_product_features, product_features, weight_matrix
 
 
@@ -94,7 +94,7 @@ class RankSVM(WeightedBaseline):
         check_choice("hinge", self.hinge, ("hinge", "squared_hinge"))
         C, max_pairs = check_number("C", self.C, above=0.0), check_count("max_pairs", self.max_pairs)
         relation = check_relation(self.relation, graph)
-        warn_of_disagreement(graph, relation)
+        check_agreement(graph, relation)
         seeds = check_random_state(self.random_state)
         edges = all_edges(graph.relation)
         query, better, worse, weight = preference_pairs(edges, max_pairs, seeds)

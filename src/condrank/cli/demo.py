@@ -208,9 +208,14 @@ def _print_losses(task: Task, note: str, baselines: dict[str, float], console: C
     for relation in dict.fromkeys(model.relation for model in task.models):
         values = [losses.get((relation, name)) for name in names]
         fits = relation == task.diagnosis.recommended_relation
-        cells = [Text("–", "dim") if value is None else _loss(value) for value in values]
-        best = min(value for value in values if value is not None)
-        table.add_row(Text(f"{relation} ◂" if fits else relation, "bold" if fits else ""), *cells, _bar(best))
+        known = [value for value in values if value is not None]
+        tried = [(relation, name) in losses for name in names]
+        cells = [
+            _loss(value) if value is not None else Text("refused" if was_tried else "–", "dim")
+            for value, was_tried in zip(values, tried, strict=True)
+        ]
+        bar = _bar(min(known)) if known else Text("no such part", "dim")
+        table.add_row(Text(f"{relation} ◂" if fits else relation, "bold" if fits else ""), *cells, bar)
     table.add_row("")
     for name, value in baselines.items():
         table.add_row(Text(name, "dim"), *[""] * (len(names) - 1), _loss(value), _bar(value))

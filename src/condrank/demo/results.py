@@ -13,12 +13,12 @@ from condrank.diagnosis import Diagnosis
 
 @dataclass(frozen=True)
 class ModelResult:
-    """Rank loss of one model on pairs of unseen nodes (setting 4), and its λ."""
+    """Rank loss of one model on pairs of unseen nodes (setting 4), and its λ; None if its relation is refused."""
 
     relation: str
     loss: str
-    alpha: float
-    rank_loss: float
+    alpha: float | None
+    rank_loss: float | None
 
 
 @dataclass(frozen=True)

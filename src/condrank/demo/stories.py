@@ -25,11 +25,12 @@ from threadpoolctl import threadpool_limits
 from condrank.datasets import make_digits_task, make_rock_paper_scissors
 from condrank.demo.results import DemoResult, ModelResult, Ranked, Task, UnseenClasses
 from condrank.diagnosis import diagnose
-from condrank.exceptions import RelationWarning
 from condrank.graph import RelationGraph
 from condrank.metrics import rank_loss
 from condrank.model_selection import SettingSplit
 from condrank.model_selection.search import ConditionalRankerCV
+from condrank.objective.relations import RELATIONS
+from condrank.rankers.checks import opposes
 from condrank.rankers.conditional import ConditionalRanker
 
 SIX_MODELS = tuple(product(("ordinary", "symmetric", "reciprocal"), ("regression", "ranking")))
@@ -63,9 +64,7 @@ def run_demo(seed: int = 0, step: Step = lambda _: None) -> DemoResult:
     """
     # Such small matrices gain nothing from more threads, and lose much on a busy machine.
     with threadpool_limits(1), warnings.catch_warnings():
-        # The wrong relation is fitted on purpose, to show what it costs.
-        warnings.simplefilter("ignore", RelationWarning)
-        warnings.filterwarnings("ignore", message="the best λ")  # for the wrong relation every λ is equally bad
+        warnings.filterwarnings("ignore", message="the best λ")
         return DemoResult(seed, play_games(seed, step), rank_digits(seed, step), leave_out_classes(seed, step))
 
 
@@ -79,17 +78,24 @@ def play_games(seed: int, step: Step) -> Task:
     for number, (train, test) in enumerate(draws, start=1):
         step(f"rock-paper-scissors, draw {number} of {GAMES_DRAWS}")
         for relation, loss in GAMES_MODELS:
+            if opposes(train, RELATIONS[relation]):
+                continue
             ranker = ConditionalRanker(relation=relation, loss=loss, alpha=GAMES_ALPHA).fit(train)
             losses[relation, loss].append(1 - ranker.score(test))
         truth, X = test.to_dense(), test.nodes.rows
         baselines["similarity"].append(rank_loss(truth, pairwise_kernels(X)))
         baselines["one order"].append(rank_loss(truth, _one_order(train, X)))
-    models = [ModelResult(*model, GAMES_ALPHA, float(np.mean(losses[model]))) for model in GAMES_MODELS]
+    models = [
+        ModelResult(*model, GAMES_ALPHA, float(np.mean(losses[model])))
+        if losses[model]
+        else ModelResult(*model, None, None)
+        for model in GAMES_MODELS
+    ]
 
     train, test = draws[0]
     X, truth = test.nodes.rows, test.to_dense()
     chosen = _pick(models, "reciprocal", "logistic")
-    ranker = ConditionalRanker(relation=chosen.relation, loss=chosen.loss, alpha=chosen.alpha).fit(train)
+    ranker = ConditionalRanker(relation=chosen.relation, loss=chosen.loss, alpha=GAMES_ALPHA).fit(train)
     chances = ranker.predict_proba(test)
     rocky = int(np.argmax(X[:, 0]))
     order = ranker.rank(X[[rocky]], X, top=len(X)).indices[0]
@@ -113,9 +119,13 @@ def rank_digits(seed: int, step: Step) -> Task:
     models = []
     for relation, loss in SIX_MODELS:
         step(f"digits, {relation} {loss}")
+        if opposes(train, RELATIONS[relation]):
+            models.append(ModelResult(relation, loss, None, None))
+            continue
         ranker = _choose(DIGITS_ALPHAS, digits_split(train), relation=relation, loss=loss).fit(train)
         models.append(ModelResult(relation, loss, ranker.alpha_, 1 - ranker.score(test)))
     chosen = _pick(models, "symmetric", "ranking")
+    assert chosen.alpha is not None
     ranker = ConditionalRanker(relation="symmetric", loss="ranking", alpha=chosen.alpha, **DIGITS_KERNEL).fit(train)
     X, truth, scores = test.nodes.rows, test.to_dense(), ranker.predict(test)
     names = [str(name) for name in np.asarray(test.nodes.ids)]

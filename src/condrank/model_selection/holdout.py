@@ -36,6 +36,7 @@ ONE_OUT = {
     "leave-node-out": "leaving out one node at a time",
     "leave-edge-out": "leaving out one edge at a time",
 }
+SETTINGS = {"leave-query-out": 2, "leave-edge-out": 1}  # leaving a node out is between settings 2 and 4
 NOTHING = "nothing to choose it by: too few edges to hold some out"
 
 
@@ -74,11 +75,14 @@ class HoldingOut(NamedTuple):
         held out.
     described : str
         What is held out, in words.
+    setting : int or None
+        What is new in the held-out pairs, by the four settings; None if it is not one of them, or not known.
     """
 
     n_folds: int | None
     folds: Iterator[Callable[..., HeldOutPairs]] | None
     described: str
+    setting: int | None = None
 
 
 def is_holdout(cv: Any) -> bool:
@@ -141,7 +145,7 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
         pairs, n_folds, setting = read_folds(cv, graph, ranker, random_state=seed)
         described = "the given folds" if n_folds is None else f"{n_folds} fold{'s' * (n_folds != 1)}"
         described += "" if setting is None else f" of setting {setting}"
-        return HoldingOut(n_folds, (_fold(*pair, settle) for pair in pairs), described)
+        return HoldingOut(n_folds, (_fold(*pair, settle) for pair in pairs), described, setting)
     if is_holdout(cv):
         graphs, described = choose_holdout(graph, settings, seed)
         if graphs is None:
@@ -150,13 +154,15 @@ def hold_out(cv: Any, ranker: Any, graph: RelationGraph, settings: Settings, pla
     check_choice("cv", cv, (*ONE_OUT, HOLDOUT))
     check_one_out(cv, graph)
     if plan is not None:
-        return HoldingOut(1, iter([lambda ranker, taus, _: Shortcut(cv, ranker, graph, taus, plan)]), ONE_OUT[cv])
+        make = iter([lambda ranker, taus, _: Shortcut(cv, ranker, graph, taus, plan)])
+        return HoldingOut(1, make, ONE_OUT[cv], SETTINGS.get(cv))
     if cv == "leave-edge-out":
         raise ValueError(
             f"cv='leave-edge-out' needs the closed form of a complete graph, but {graph.density:.2%} of the "
             f"pairs are observed and loss={ranker.loss!r}; use cv=SettingSplit(setting=1)"
         )
-    return HoldingOut(None, (_fold(*pair, settle) for pair in one_out(cv, graph, settings.rank_by)), ONE_OUT[cv])
+    pairs = one_out(cv, graph, settings.rank_by)
+    return HoldingOut(None, (_fold(*pair, settle) for pair in pairs), ONE_OUT[cv], SETTINGS.get(cv))
 
 
 def choose_holdout(graph: RelationGraph, settings: Settings, random_state: Any) -> tuple[list[Graphs] | None, str]:

@@ -32,8 +32,9 @@ from condrank.model_selection.holdout import (
     search_precision,
 )
 from condrank.model_selection.left_out import has_closed_form
+from condrank.model_selection.seeing import SeenSetting, warn_of_classes
 from condrank.problem.problem import Problem
-from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
+from condrank.rankers.checks import as_graph, check_agreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.rankers.conditional import ConditionalRanker
 from condrank.solvers import SOLVERS
 
@@ -43,13 +44,15 @@ SHARED, STARTED = "all from one Krylov sequence over the edges", "each from the 
 SAME_LOSS = 1e-12
 
 
-class ConditionalRankerCV(ConditionalRanker):
+class ConditionalRankerCV(SeenSetting, ConditionalRanker):
     """`ConditionalRanker` whose λ is chosen by the rank loss on pairs that the model has not seen.
 
     On complete graphs the loss of leaving each row, node or edge out is exact and needs no refitting. Folds of a
     splitter cost one eigendecomposition each, for any number of λ and τ. The ranker is then fitted to the whole graph
     with what was chosen. A fit to the whole graph that needs more memory than there is raises a ValueError before
-    anything is tried.
+    anything is tried. A `SelectionWarning` says if the choice cannot see what is asked: nodes of new classes, if the
+    graph was made from classes and single nodes are left out; or scores of new objects for new conditioning nodes, if
+    rows or edges were left out.
 
     Parameters
     ----------
@@ -104,6 +107,8 @@ object_kernel, fit_intercept
         The λ that were tried.
     chosen_by_ : str
         What was held out, in words: "leaving out one node at a time".
+    cv_setting_ : int or None
+        The setting of what was held out: 1 edges, 2 conditioning nodes, 3 objects, 4 both; None if it is none of these.
     cv_losses_ : ndarray of shape (n_alphas,)
         Rank loss of each λ at the chosen width and prior weight: wrongly ordered over comparable pairs of objects,
         pooled over all held-out rows. Every observed edge of a row counts, its loop too. NaN if nothing was held out.
@@ -123,7 +128,6 @@ object_kernel, fit_intercept
     """
 
     alphas_: np.ndarray
-    chosen_by_: str
     cv_losses_: np.ndarray
     fold_losses_: np.ndarray
     search_losses_: np.ndarray
@@ -213,14 +217,16 @@ object_kernel, fit_intercept
         grid, problem, plan, is_closed = self._read(graph)
         check_memory(plan, problem)
         held_out = hold_out(self.cv, self, graph, problem.settings, plan if is_closed else None)
-        warn_of_disagreement(graph, problem.settings.relation)
+        check_agreement(graph, problem.settings.relation)
+        if held_out.folds is not None:
+            warn_of_classes(self.cv, graph, held_out.described)
         if held_out.folds is None and problem.settings.loss.centres_rows:
             warn_of_nothing_to_rank(problem.observed)
         n_steps: Any = None if held_out.n_folds is None else held_out.n_folds + 1
         context = self._init_callback_context(max_subtasks=n_steps)
         context.call_on_fit_task_begin(estimator=self, X=graph)
         counts, reusable = self._try(held_out, graph, grid, context)
-        self.alphas_, self.chosen_by_ = grid.alphas, held_out.described
+        self.alphas_, self.chosen_by_, self.cv_setting_ = grid.alphas, held_out.described, held_out.setting
         gamma, tau = self._keep_losses(counts, grid)
         alpha = self._choose(grid)
         problem = Problem(graph, read_settings(self._candidate(alpha, gamma, tau), graph))

@@ -195,6 +195,14 @@ class Edges:
         reverse = self.indices * self.shape[1] + self.sources
         return bool(np.isin(reverse[self.sources != self.indices], key, assume_unique=True).any())
 
+    @property
+    def only_two_way(self) -> bool:
+        """Whether every pair of different nodes is observed in both directions, and there is one."""
+        key = self.sources * self.shape[1] + self.indices
+        reverse = self.indices * self.shape[1] + self.sources
+        between = self.sources != self.indices
+        return bool(between.any() and np.isin(reverse[between], key, assume_unique=True).all())
+
     def extremes(self) -> tuple[float, float]:
         """Smallest and largest label."""
         if self.n_pairs == 0:

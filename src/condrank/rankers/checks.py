@@ -13,6 +13,8 @@ from condrank.graph import RelationGraph
 from condrank.objective.relations import ORDINARY, RECIPROCAL, Relation
 from condrank.observations import Edges, Observations
 
+# The part that a relation learns, and the other kind of relation with how the two directions of a pair are in it.
+OTHERS = {"symmetric": ("symmetric", "reciprocal", "opposite"), "reciprocal": ("skew", "symmetric", "the same")}
 #: A complete relation with more labels is not searched for something to rank: that would take too long.
 FEW_LABELS = 1_000_000
 
@@ -68,15 +70,37 @@ def warn_of_no_scores(W: Any, relation: Relation) -> None:
         )
 
 
-def warn_of_disagreement(graph: RelationGraph, relation: Relation) -> None:
-    """Warn if a relation is not quite symmetric or reciprocal. As in the paper, its symmetric or skew part is used."""
+def check_agreement(graph: RelationGraph, relation: Relation) -> None:
+    """Warn if a relation is not quite symmetric or reciprocal. As in the paper, its symmetric or skew part is used.
+
+    Raises if that part is nothing at all: every pair is known in both directions, and all are of the other kind.
+    """
     if relation is ORDINARY:
         return
     gap = graph.disagreement(relation.sign, graph.centre if relation is RECIPROCAL else 0.0)
     if gap > 1e-6:
+        if opposes(graph, relation):
+            part, other, how = OTHERS[relation.name]
+            raise ValueError(
+                f"relation={relation.name!r} does not suit these labels: the two directions of every pair are {how}, "
+                f"so they have no {part} part to learn; use relation={other!r}"
+            )
         part = "symmetric" if relation.sign > 0 else "skew-symmetric"
         warn(
             f"relation={relation.name!r}, but the two directions of some pairs disagree by up to {gap:.2g} of the "
             f"largest label; the {part} part is learned",
             RelationWarning,
         )
+
+
+def opposes(graph: RelationGraph, relation: Relation) -> bool:
+    """Whether every pair is known in both directions and all are of the other kind, so that there is no part to learn.
+
+    Then the symmetric part (Y + Yᵀ)/2 of a reciprocal relation, or the skew part of a symmetric one, is zero.
+    """
+    if relation is ORDINARY or graph.is_two_domain:
+        return False
+    is_own, is_other = graph.is_symmetric, graph.is_reciprocal
+    if relation is RECIPROCAL:
+        is_own, is_other = is_other, is_own
+    return is_other and not is_own and (not isinstance(graph.relation, Edges) or graph.relation.only_two_way)

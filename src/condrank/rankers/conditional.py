@@ -22,7 +22,7 @@ from condrank.graph import RelationGraph
 from condrank.kernels import Kernel
 from condrank.problem.problem import Problem
 from condrank.rankers.base import fitted_of
-from condrank.rankers.checks import as_graph, warn_of_disagreement, warn_of_no_scores, warn_of_nothing_to_rank
+from condrank.rankers.checks import as_graph, check_agreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.rankers.contests import Contests
 from condrank.rankers.intervals import Intervals
 from condrank.rankers.learned import Learned
@@ -242,7 +242,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests, Interval
         problem = Problem(graph, settings)
         plan = make_plan(problem)
         check_memory(plan, problem)
-        warn_of_disagreement(graph, settings.relation)
+        check_agreement(graph, settings.relation)
         if settings.loss.centres_rows and not problem.is_distributed:
             warn_of_nothing_to_rank(problem.observed)
         last = vars(self).get("fitted_") if self.warm_start else None
@@ -290,7 +290,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests, Interval
         problem = Problem(graph, read_settings(self, graph, draw=last is None, before=before))
         fitted = add_nodes(last, problem)
         if graph.relation.two_way:
-            warn_of_disagreement(graph, problem.settings.relation)
+            check_agreement(graph, problem.settings.relation)
         self._keep(fitted)
         return self
 
