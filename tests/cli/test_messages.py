@@ -86,7 +86,7 @@ def test_arguments_are_shown_as_they_are_typed(message, typed):
 def test_errors_name_options():
     Path("gaps.csv").write_text("id,speed,hand\n" + "".join(f"{name},,left\n" for name in NAMES))
     said = run("fit", "--nodes", "gaps.csv", "--edges", "games.csv", "-o", "m", code=1).stderr
-    assert said.endswith("(12 in all); fill it in, or leave the column out with --drop\n")
+    assert said.endswith("or leave the column out with --drop, or have missing values filled with --impute median\n")
     assert "--winner Winer is not a column" in run("fit", *FILES, "--winner", "Winer", "-o", "m", code=1).stderr
     assert "--object-id needs objects" in run("fit", *FILES, "--object-id", "id", "-o", "m", code=1).stderr
 
@@ -177,7 +177,7 @@ def test_options_of_another_kernel_are_refused_beside_a_matrix():
         assert option[0] in said
         assert "has no use beside --kernel-matrix" in said
     found = json.loads(run("fit", *FILES, "--alpha", "1", "-o", "m", "--json").stdout)
-    assert found["kernel"] == "rbf"
+    assert found["kernel"] == "RBF(gamma='median')"
 
 
 def test_a_kernel_file_of_new_nodes_may_have_a_blank_corner():

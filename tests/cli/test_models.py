@@ -78,7 +78,7 @@ def test_fit_saves_what_the_library_would_fit():
 def test_fit_chooses_relation_loss_and_alpha_and_says_so(tmp_path):
     done = run("fit", *FILES, "-o", f"{tmp_path}/new/", "--json")
     found = json.loads(done.stdout)
-    assert (found["relation"], found["loss"], found["kernel"]) == ("reciprocal", "logistic", "rbf")
+    assert (found["relation"], found["loss"], found["kernel"]) == ("reciprocal", "logistic", "RBF(gamma='median')")
     assert (found["nodes"], found["edges"]) == (30, 600)
     assert found["alpha"] in ALPHAS
     assert "relation reciprocal and loss logistic" in done.stderr

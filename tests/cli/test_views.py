@@ -86,7 +86,7 @@ def test_new_nodes_are_given_by_view(folder, monkeypatch, tmp_path):
 def test_two_kinds_of_nodes_each_with_a_kernel(folder, monkeypatch, tmp_path):
     model = str(tmp_path / "model.safetensors")
     for more, kernels in (
-        (("--kernel-matrix", "seq.csv", "--objects", "targets.csv"), ("precomputed", "rbf")),
+        (("--kernel-matrix", "seq.csv", "--objects", "targets.csv"), ("precomputed", RBF("median"))),
         (("--nodes", "assay.csv", "--object-view", "t=targets.csv", "--object-kernel", "Linear(view='t')"), None),
     ):
         found = run(folder, monkeypatch, "fit", *more, "--edges", "bound.csv", "--alpha", "1", "-o", model)

@@ -84,9 +84,8 @@ def test_dates_may_have_times_and_zones_and_mistakes_among_them_are_refused():
 
 
 def test_the_advice_for_an_empty_cell_works():
-    with pytest.raises(
-        ValueError, match=r"column 'hand' has no value; fill it in, or leave the column out with drop=$"
-    ):
+    advice = "fill it in, or leave the column out with drop=, or have missing values filled with impute='median'"
+    with pytest.raises(ValueError, match=rf"column 'hand' has no value; {advice}$"):
         Table.read({"hand": ["left", None, "right"]})
     assert Table.read({"hand": ["left", None], "x": [1, 2]}, drop=["hand"]).kinds == {"x": "numeric"}
     encoder = TableEncoder().fit({"hand": ["left", "right"]})

@@ -103,7 +103,7 @@ def test_numbers_are_standardised_unless_passed_through():
     nodes = {name: NODES[name] for name in ("id", "x")}
     scaled = TableRanker().fit(nodes, EDGES)
     assert scaled.encoder_.scale_["x"] == pytest.approx(NODES["x"].std())
-    plain = TableRanker(encoder="passthrough").fit(nodes, EDGES)
+    plain = TableRanker(ConditionalRanker("reciprocal", constant=True), encoder="passthrough").fit(nodes, EDGES)
     graph = RelationGraph.from_frame(nodes, EDGES)
     same = ConditionalRanker("reciprocal", constant=True).fit(graph)
     np.testing.assert_allclose(plain.predict(["n1"]), same.predict(graph.nodes.base[[1]]))
@@ -193,7 +193,7 @@ def test_rankers_and_arguments_that_do_not_fit_are_refused(tmp_path, fitted):
 @pytest.mark.parametrize("method", ["fit", "plan"])
 def test_a_kernel_needs_a_ranker_of_kernels(method):
     with pytest.raises(ValueError, match=r"with Precomputed\(\), got 'linear': TableRanker\(ConditionalRanker"):
-        getattr(TableRanker(), method)(
+        getattr(TableRanker(ConditionalRanker()), method)(
             None, {"source": [0, 1], "target": [1, 2], "value": [1.0, 2.0]}, kernel=SMALL_KERNEL
         )
 
@@ -206,16 +206,18 @@ def test_games_are_learned_with_strengths_by_default():
     won = speed[pairs[:, 0]] > speed[pairs[:, 1]]
     games = {"winner": np.where(won, *pairs.T), "loser": np.where(won, *pairs.T[::-1])}
     ranker = TableRanker().fit({"id": np.arange(n), "speed": speed}, games)
-    assert (ranker.ranker_.relation, ranker.ranker_.constant) == ("reciprocal", True)
+    found = ranker.ranker_
+    assert (found.relation, found.loss, found.constant) == ("reciprocal", "logistic", True)
+    assert ranker.predict_proba([0]).shape == (1, n)
     assert ranker.score({"id": np.arange(n), "speed": speed}, games) > 0.95
-    values = {"source": [0, 1, 1, 0], "target": [1, 2, 0, 2], "value": [1.0, 2.0, 1.0, 0.5]}
+    values = {"source": [0, 1, 1, 0], "target": [1, 2, 0, 2], "value": [1.0, 2.0, 3.0, 0.5]}
     assert TableRanker().fit({"id": [0, 1, 2], "speed": [1.0, 2.0, 4.0]}, values).ranker_.relation == "ordinary"
 
 
 def test_other_encoders_take_plain_features_and_texts():
     X = RNG.normal(size=(8, 3)) * [1.0, 10.0, 100.0] + 5
     graph = RelationGraph(X, RNG.normal(size=(8, 8)))
-    ranker = TableRanker(encoder=StandardScaler()).fit(graph)
+    ranker = TableRanker(ConditionalRanker(), encoder=StandardScaler()).fit(graph)
     same = make_pipeline(NodeTransformer(StandardScaler()), ConditionalRanker()).fit(graph)
     np.testing.assert_allclose(ranker.predict(X[:2]), same.predict(X[:2]))
     np.testing.assert_allclose(ranker.predict({"a": X[:2, 0], "b": X[:2, 1], "c": X[:2, 2]}), same.predict(X[:2]))

@@ -71,7 +71,7 @@ def test_the_fingerprint_is_that_of_the_file_that_was_read(fitted, tmp_path, mon
 def test_files_of_plain_rankers_are_loaded_and_plain_features_are_saved(tmp_path):
     X = np.column_stack([NODES["x"], NODES["x"] ** 2])
     Y = np.random.default_rng(0).normal(size=(N, N))
-    ranker = TableRanker().fit(RelationGraph(X, Y))
+    ranker = TableRanker(ConditionalRanker()).fit(RelationGraph(X, Y))
     assert ranker.encoder_ is None
     assert ranker.rank(3, top=4).ids.shape == (1, 4)
     np.testing.assert_allclose(ranker.predict(X[:2]), ranker.ranker_.predict(X[:2]))

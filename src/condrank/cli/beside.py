@@ -34,11 +34,13 @@ def similarity_values(ranker: TableRanker, graph: RelationGraph, measures: Mappi
     if not measures or not has_similarity(graph):
         return {}
     from condrank.model_selection.scoring import judged
+    from condrank.nodes.views import Views
     from condrank.report.measured import similarity_ranker
 
     encoded = ranker.encode(graph)
     # Fitted to the nodes of training, whose median distance may be the kernel's width.
-    baseline = similarity_ranker(ranker.ranker_).fit(ranker.queries_.nodes.rows)
+    rows = ranker.queries_.nodes.rows
+    baseline = similarity_ranker(ranker.ranker_).fit(rows.parts if isinstance(rows, Views) else rows)
     truth, scores = judged(baseline, encoded)
     return {name: float(measure(truth, scores)) for name, measure in measures.items()}
 

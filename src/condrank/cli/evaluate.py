@@ -76,7 +76,9 @@ def evaluate(
     check_model(model)
     measures = read_scoring({name: _measure(name) for name in scoring or ["rank_loss"]})
     loaded = None if saved is None else TableRanker.load(saved)
-    graph = read_tables(tables)
+    fills = None if loaded is None else getattr(loaded.encoder_, "impute", None)
+    graph = read_tables(tables, allow_missing=fills is not None)
+    impute = fills if tables.impute is None else tables.impute.value
     if loaded is not None and not chosen:
         _show_scores(loaded, graph, measures, saved, as_json, per_query, form, safe_csv)
         return
@@ -85,14 +87,14 @@ def evaluate(
             raise ValueError(f"{saved} was fitted with the other kind of nodes: columns, or a --kernel-matrix")
         ranker = ConditionalRanker(**loaded.ranker_.get_params(deep=False))
     else:
-        asked = read_model(model, graph)
+        asked = read_model(model, graph, tables)
         ranker = make_ranker(asked)
         if asked.recommended.chosen:
             say(str(asked.recommended))
         if asked.alpha is None:
             say("λ is chosen in each fold, by what is held out of its training graph")
-    results = _cross_validate(TableRanker(ranker), graph, chosen, folds, measures)
-    compared = _similarity(ranker, graph, chosen, folds, measures)
+    results = _cross_validate(TableRanker(ranker, impute=impute), graph, chosen, folds, measures)
+    compared = _similarity(ranker, graph, chosen, folds, measures, impute)
     if as_json:
         similarity = {"similarity": {one: _summary(found) for one, found in compared.items()}} if compared else {}
         settings_found = {one: _summary(found) for one, found in results.items()}
@@ -169,7 +171,12 @@ def _cross_validate(
 
 
 def _similarity(
-    ranker: Any, graph: RelationGraph, settings: list[int], folds: int, measures: Mapping[str, Any]
+    ranker: Any,
+    graph: RelationGraph,
+    settings: list[int],
+    folds: int,
+    measures: Mapping[str, Any],
+    impute: str | None,
 ) -> dict[int, CrossValidation]:
     """The same folds, ranked by similarity alone; nothing if no measure or no kernel allows it."""
     from condrank.report.measured import similarity_ranker
@@ -180,7 +187,8 @@ def _similarity(
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not defined here was not defined for the model, and is said already
-        return _cross_validate(TableRanker(similarity_ranker(ranker)), graph, settings, folds, measures)
+        baseline = TableRanker(similarity_ranker(ranker), impute=impute)
+        return _cross_validate(baseline, graph, settings, folds, measures)
 
 
 def _mean(found: CrossValidation, name: str) -> float | None:

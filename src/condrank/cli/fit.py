@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from condrank.cli.inputs import check_model, read_model, read_tables
+from condrank.cli.columns import column_lines, columns_taken
+from condrank.cli.inputs import check_model, read_described, read_model
 from condrank.cli.learning import learn, say_choices, warnings_kept
 from condrank.cli.options import Model, Tables, option_names
 from condrank.cli.output import write_json
@@ -47,15 +48,15 @@ def fit(
     names = option_names(Tables, Model)
     with warnings_kept(lambda message: as_typed(message, names)) as warned, steps(4) as step:
         step("reading the tables")
-        graph = read_tables(tables)
-        asked = read_model(model, graph)
+        graph, used = read_described(tables)
+        asked = read_model(model, graph, tables)
         fitted = learn(asked, graph, step)
         step("saving")
         with writing(target):
             fitted.save(output)
     seconds = time.perf_counter() - start
     say_choices(asked, fitted, warned, verbose)
-    found = fitted.ranker_
+    found, columns = fitted.ranker_, columns_taken(graph, used)
     if as_json:
         write_json(
             {
@@ -63,6 +64,7 @@ def fit(
                 "nodes": graph.shape[0],
                 "objects": graph.shape[1] if graph.is_two_domain else None,
                 "edges": graph.n_edges,
+                "columns": columns,
                 "relation": found.relation,
                 "loss": found.loss,
                 "kernel": found.kernel,
@@ -80,6 +82,8 @@ def fit(
     nodes = f"{graph.shape[0]:,} nodes"
     if graph.is_two_domain:
         nodes += f", {graph.shape[1]:,} objects"
+    for line in column_lines(columns):
+        show(line)
     show(
         f"{nodes} and {graph.n_edges:,} edges: {found.relation} relation, {found.loss} loss, {found.kernel} kernel, "
         f"λ = {found.alpha_:g}, {_intercept_words(found)}solver {found.solver_}, {seconds:.1f} s"

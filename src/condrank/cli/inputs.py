@@ -13,6 +13,7 @@ from condrank.cli.terminal import fail, say
 
 if TYPE_CHECKING:
     from condrank.diagnosis import Recommendation
+    from condrank.frames.edges import EdgeColumns
     from condrank.graph import RelationGraph
 
 
@@ -28,9 +29,17 @@ def column_options(tables: Tables) -> dict[str, Any]:
     }
 
 
-def read_tables(tables: Tables) -> RelationGraph:
-    """The graph of the tables; a ValueError says what is wrong with them, by file and row."""
-    from condrank.tables import read_graph
+def read_tables(tables: Tables, allow_missing: bool = False) -> RelationGraph:
+    """The graph of the tables; a ValueError says what is wrong with them, by file and row.
+
+    ``allow_missing``: the encoder of a saved model fills missing values in.
+    """
+    return read_described(tables, allow_missing)[0]
+
+
+def read_described(tables: Tables, allow_missing: bool = False) -> tuple[RelationGraph, EdgeColumns]:
+    """The graph of the tables, and the columns of the edges by their role."""
+    from condrank.tables.graphs import describe_tables
 
     if tables.edges is None:
         raise typer.BadParameter("the table of edges is missing", param_hint="--edges")
@@ -50,7 +59,8 @@ def read_tables(tables: Tables) -> RelationGraph:
         given += source.values() if isinstance(source, dict) else [source]
     if given.count("-") > 1:
         raise typer.BadParameter("only one table can come from standard input", param_hint="-")
-    return read_graph(tables.nodes, tables.edges, **column_options(tables), **sources)
+    options = column_options(tables) | {"allow_missing": allow_missing or tables.impute is not None}
+    return describe_tables(tables.nodes, tables.edges, **options, **sources)
 
 
 def has_nodes(tables: Tables) -> bool:
@@ -70,11 +80,14 @@ class Asked:
         λ; None if it is to be chosen.
     recommended : Recommendation
         Which of relation and loss were chosen by the labels, and why.
+    impute : str or None
+        How missing values are filled in.
     """
 
     params: dict[str, Any]
     alpha: float | None
     recommended: Recommendation
+    impute: str | None = None
 
 
 def check_model(model: Model) -> None:
@@ -86,7 +99,7 @@ def check_model(model: Model) -> None:
         fail("--gamma is for a kernel by name: write it in the expression, as in --kernel 'RBF(gamma=0.1)'", 2)
 
 
-def read_model(model: Model, graph: RelationGraph) -> Asked:
+def read_model(model: Model, graph: RelationGraph, tables: Tables) -> Asked:
     """The model of the options; relation and loss are chosen by the labels of the graph if they are auto."""
     from condrank.diagnosis import recommend
     from condrank.objective.losses import get_loss
@@ -98,7 +111,7 @@ def read_model(model: Model, graph: RelationGraph) -> Asked:
         "relation": recommended.relation,
         "loss": recommended.loss,
         "kernel": kernels[0],
-        "gamma": model.gamma,
+        "gamma": model.gamma if isinstance(kernels[0], str) and kernels[0] != "precomputed" else None,
         "n_components": _components(model.n_components),
         "prior": None if model.prior is Prior.none else model.prior.value,
         "constant": model.constant and not has_constant,
@@ -108,41 +121,43 @@ def read_model(model: Model, graph: RelationGraph) -> Asked:
     }
     if model.intercept and get_loss(recommended.loss, True).fits_intercept and recommended.relation != "reciprocal":
         params["fit_intercept"] = True
-    return Asked(params, _alpha(model.alpha), recommended)
+    return Asked(params, _alpha(model.alpha), recommended, None if tables.impute is None else tables.impute.value)
 
 
 def _kernels(model: Model, graph: RelationGraph) -> tuple[Any, Any]:
     """Kernels of the nodes and of the objects: as given, or by the form of the nodes."""
+    from condrank.nodes.views import Views
+
     kernel = _kernel(model.kernel, "--kernel")
     takes_matrix = not isinstance(kernel, str | None) and bool(kernel.matrices)
     for option, given in (("--kernel", kernel), ("--gamma", model.gamma)):
         if graph.nodes.is_kernel and given is not None and not takes_matrix:
             raise typer.BadParameter("has no use beside --kernel-matrix: leave one of them out", param_hint=option)
-    chosen = _default(graph.nodes) if kernel is None else kernel
+    chosen = _default(graph.nodes, model.gamma) if kernel is None else kernel
     own = _kernel(model.object_kernel, "--object-kernel")
     if own is not None and not graph.is_two_domain:
         fail("--object-kernel is for nodes of a second kind: give them with --objects or --object-view", 2)
     if own is None and graph.is_two_domain:
-        own = _default(graph.objects)
-        own = None if own == "rbf" and isinstance(chosen, str) and chosen != "precomputed" else own
+        as_nodes = isinstance(kernel, str) and kernel != "precomputed" and not isinstance(graph.objects.base, Views)
+        own = None if as_nodes and not graph.objects.is_kernel else _default(graph.objects, model.gamma)
     said = [
         f"{word} {one} (one for each view)"
-        for word, given, one in (("kernel", model.kernel, chosen), ("object kernel", model.object_kernel, own))
-        if given is None and not isinstance(one, str | None)
+        for word, given, one, nodes in (
+            ("kernel", model.kernel, chosen, graph.nodes),
+            ("object kernel", model.object_kernel, own, graph.objects),
+        )
+        if given is None and one is not None and isinstance(nodes.base, Views)
     ]
     if said:
         say("; ".join(said))
     return chosen, own
 
 
-def _default(nodes: Any) -> Any:
-    """The kernel for nodes of a form: a sum over views, a matrix as it is, rbf for the columns of a table."""
-    from condrank.nodes.views import Views
+def _default(nodes: Any, gamma: float | None) -> Any:
+    """The kernel for nodes of a form and kind, with a width that is given; a matrix as it is."""
     from condrank.tables import default_kernel
 
-    if isinstance(nodes.base, Views):
-        return default_kernel(nodes)
-    return "precomputed" if nodes.is_kernel else "rbf"
+    return "precomputed" if nodes.is_kernel else default_kernel(nodes, "median" if gamma is None else gamma)
 
 
 def _kernel(text: str | None, option: str) -> Any:

@@ -30,7 +30,7 @@ def learn(asked: Asked, graph: RelationGraph, step: Callable[[str], None]) -> Ta
         step("learning")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", SAID_ALREADY)
-        return TableRanker(ranker).fit(graph)
+        return TableRanker(ranker, impute=asked.impute).fit(graph)
 
 
 class LastFit:

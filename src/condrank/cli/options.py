@@ -42,6 +42,15 @@ class Mirror(StrEnum):
     opposite = "opposite"
 
 
+class Impute(StrEnum):
+    """How missing values of nodes are filled in."""
+
+    median = "median"
+    mean = "mean"
+    most_frequent = "most_frequent"
+    constant = "constant"
+
+
 class Prior(StrEnum):
     """What learning starts from."""
 
@@ -138,6 +147,10 @@ class Tables:
     drop: Annotated[
         list[str] | None, _option(COLUMNS, "--drop", metavar="COLUMN", help="A column to leave out (repeatable).")
     ] = None
+    impute: Annotated[
+        Impute | None,
+        _option(COLUMNS, "--impute", help="Fill missing values in, as in training; saved with the model."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -171,7 +184,7 @@ class Model:
             "--kernel",
             metavar="rbf|linear|poly|cosine|laplacian|EXPRESSION",
             help="Kernel between nodes; an expression is like 'RBF(0.1) + 0.5 * Identity()'. Views: a sum over them.",
-            show_default="rbf",
+            show_default="by the columns: cosine for texts, rbf for others",
         ),
     ] = None
     object_kernel: Annotated[
@@ -181,11 +194,17 @@ class Model:
             "--object-kernel",
             metavar="NAME|EXPRESSION",
             help="Kernel between nodes of a second kind.",
-            show_default="that of the nodes",
+            show_default="by its columns",
         ),
     ] = None
     gamma: Annotated[
-        float | None, _option(MODEL, "--gamma", help="Width of the kernel.", show_default="1/number of features")
+        float | None,
+        _option(
+            MODEL,
+            "--gamma",
+            help="Width of the kernel.",
+            show_default="by the median distance; for a kernel by name 1/number of features",
+        ),
     ] = None
     n_components: Annotated[
         str | None,

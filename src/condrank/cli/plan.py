@@ -28,13 +28,13 @@ def plan(
     """Say which solver a fit would use and why, with its flops and memory. Has the options of `condrank fit`."""
     check_model(model)
     graph = read_tables(tables)
-    asked = read_model(model, graph)
+    asked = read_model(model, graph, tables)
     if asked.recommended.chosen:
         say(str(asked.recommended))
     from condrank.base.memory import available_memory, readable
     from condrank.tables import TableRanker
 
-    planned = TableRanker(make_ranker(asked)).plan(graph)
+    planned = TableRanker(make_ranker(asked), impute=asked.impute).plan(graph)
     parts: dict[str, Any] = asdict(planned)
     n_alphas, by, how = (parts.pop(name, None) for name in ("n_alphas", "chosen_by", "searched_by"))
     search = None if by is None else {"n_alphas": n_alphas, "by": by} | ({"how": how} if how else {})

@@ -97,7 +97,7 @@ def report(
 
 def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:
     graph = read_tables(tables)
-    asked = read_model(model, graph)
+    asked = read_model(model, graph, tables)
     fitted = learn(asked, graph, step)
     say_choices(asked, fitted, [])
     return fitted, graph
@@ -105,9 +105,11 @@ def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, Relation
 
 def _load(saved: Path, tables: Tables, classes: str | None) -> tuple[TableRanker, RelationGraph]:
     from condrank.tables import TableRanker
+    from condrank.tables.transformers import imputes
 
     ranker = TableRanker.load(saved)
-    return ranker, read_tables(_as_trained(ranker, tables, classes))
+    fills = imputes(ranker.encoder_) or imputes(ranker.object_encoder_)
+    return ranker, read_tables(_as_trained(ranker, tables, classes), allow_missing=fills)
 
 
 def _as_trained(ranker: TableRanker, tables: Tables, classes: str | None) -> Tables:

@@ -12,6 +12,9 @@ from typing import Any
 
 import numpy as np
 
+# A part of errors: what fills missing values in.
+IMPUTED = ", or have missing values filled with impute='median'"
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -25,11 +28,14 @@ class Columns:
         Name of the file, or what the frame holds, such as "nodes".
     first : int
         Number of the first row: 2 in a file with a header, 1 in a file without, 0 (positions) in a frame.
+    rows : ndarray or None
+        If these are only some rows of a table, their positions in it.
     """
 
     values: dict[str, np.ndarray]
     origin: str
     first: int = 0
+    rows: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values()), ()))
@@ -48,7 +54,12 @@ class Columns:
 
     def counted(self, row: int) -> str:
         """A row's number or position alone."""
-        return f"{'row' if self.first else 'position'} {self.first + row}"
+        place = row if self.rows is None else int(self.rows[row])
+        return f"{'row' if self.first else 'position'} {self.first + place}"
+
+    def present(self, name: str, gone: np.ndarray) -> Columns:
+        """One column without its missing values; errors still name the rows of the whole table."""
+        return Columns({name: self.values[name][~gone]}, self.origin, self.first, np.flatnonzero(~gone))
 
     def column(self, name: str, argument: str) -> np.ndarray:
         """The column that an argument names; raises if there is no such column."""
@@ -72,7 +83,7 @@ class Columns:
                 f"{name!r} {count} (first in {self.counted(int(np.argmax(gaps[name])))})"
                 for name, count in counts.items()
             )
-            hint = f", or leave the columns out with drop={list(counts)}" if can_drop else ""
+            hint = f", or leave the columns out with drop={list(counts)}{IMPUTED}" if can_drop else ""
             raise ValueError(f"{self.origin}: {len(counts)} columns have missing values, {listed}; fill them in{hint}")
 
 

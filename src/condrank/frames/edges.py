@@ -37,6 +37,8 @@ class EdgeColumns:
         Weights of rows; and for games whether nobody won.
     wins : (str, str) or None
         Numbers of games that the source and the target won.
+    ignored : tuple of str
+        Columns that are not used.
     """
 
     source: str
@@ -45,6 +47,16 @@ class EdgeColumns:
     weight: str | None = None
     tie: str | None = None
     wins: tuple[str, str] | None = None
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The role of each column that is used, in words."""
+        ends = ("winner", "loser") if self.is_game and self.wins is None else ("source", "target")
+        found = {self.source: ends[0], self.target: ends[1]}
+        for name, role in ((self.value, "value"), (self.weight, "weight"), (self.tie, "tie")):
+            found |= {} if name is None else {name: role}
+        return found | ({} if self.wins is None else {self.wins[0]: "wins", self.wins[1]: "losses"})
 
     @property
     def is_game(self) -> bool:
@@ -215,7 +227,8 @@ def find_columns(
         if tie:
             raise ValueError("tie is for games: it needs the columns of winner and loser")
     taken = (found.source, found.target, found.value, found.tie, *(found.wins or ()))
-    return replace(found, weight=weight or _first(columns, WEIGHTS, taken))
+    found = replace(found, weight=weight or _first(columns, WEIGHTS, taken))
+    return replace(found, ignored=tuple(name for name in columns.names if name not in found.roles))
 
 
 def _find_values(
@@ -234,7 +247,7 @@ def _find_values(
     if source is None or target is None or source == target:
         raise ValueError(
             f"{columns.origin} must have two columns with ids of nodes, named with source= and target=, "
-            f"it has {columns.names}"
+            f"it has {columns.names}; for games name the players with winner= and loser="
         )
     if value is None and wins is None and _first(columns, VALUES, (source, target)) is None:
         wins = _pair(columns, COUNTS)
@@ -244,7 +257,10 @@ def _find_values(
     rest = [name for name in rest if name.lower() not in WEIGHTS] or rest
     value = value or _first(columns, VALUES, (source, target)) or (rest[0] if len(rest) == 1 else None)
     if value is None:
-        raise ValueError(f"{columns.origin} must have a column of values, named with value=, it has {columns.names}")
+        raise ValueError(
+            f"{columns.origin} must have a column of values, named with value=, it has {columns.names}; if a row is a "
+            "game, name the columns of its players with winner= and loser="
+        )
     return EdgeColumns(source, target, value)
 
 

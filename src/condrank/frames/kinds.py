@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from condrank.frames.columns import Columns, all_strings, as_objects, missing
+from condrank.base.warn import warn
+from condrank.exceptions import CondrankWarning
+from condrank.frames.columns import IMPUTED, Columns, all_strings, as_objects, missing
 from condrank.frames.quick_columns import CODES, text_numbers
 
 KINDS = ("numeric", "date", "categorical", "text")
@@ -20,7 +22,15 @@ CODE = re.compile(r"[+-]?0\d")  # 007 is a name, not a number
 TRUTH = {"true": 1.0, "false": 0.0}
 # If at least this share of a column are numbers, or dates, the other values are taken as mistakes, not as words.
 MOSTLY = 0.9
+# With at least this share of numbers, the column is reported as half numeric.
+HALF = 0.5
 LONG_TEXT, MANY_WORDS, MANY_VALUES = 30, 4, 20
+# Names of columns whose numbers name something: id, user_id, userId, index, and what pandas calls an index in a file.
+NAMES_SOMETHING = re.compile(
+    r"(?i:(.*[ _.-])?(id|ids|uid|uuid|guid|pk)|index|row_?id|row_?number|unnamed: \d+)|.*[a-z]I[dD]"
+)
+EMPTY = {"numeric": (np.nan, "f8"), "date": (np.datetime64("NaT"), "M8[us]")}  # a missing value; of others ""
+COUNTED = 20  # rows from which a column that counts the rows is taken for ids
 ADVICE = ", or give the kind of the column with categorical= or text=, or leave it out with drop="
 
 
@@ -30,10 +40,12 @@ def infer_kind(columns: Columns, name: str) -> str:
     Numbers and booleans are numeric, and so are strings that can all be read as numbers, except codes with leading
     zeros. ISO dates are dates. Other strings are text if they are long (more than 30 characters or 4 words on average)
     or mostly different (more than 20 different ones, more than half as many as rows), and categories otherwise.
+    Whole numbers that name something (``team_id``) are categories. A column of which half are numbers is reported by
+    a warning.
     """
     values = columns.values[name]
     if values.dtype.kind in "biuf":
-        return "numeric"
+        return "categorical" if _names_something(name) and _whole(columns, name) is not None else "numeric"
     if values.dtype.kind == "M":
         return "date"
     strange = next((row for row, one in enumerate(values) if not isinstance(one, str)), None)
@@ -47,10 +59,63 @@ def infer_kind(columns: Columns, name: str) -> str:
         return "date"
     numbers = _all_but_mistakes(columns, name, [as_number(one) is not None for one in given], "numbers")
     if numbers and not any(CODE.match(one) for one in given):
-        return "numeric"
+        return "categorical" if _names_something(name) and _whole(columns, name) is not None else "numeric"
     n_different = len(set(given))
     long = np.mean([len(one) for one in given]) > LONG_TEXT or np.mean([len(one.split()) for one in given]) > MANY_WORDS
-    return "text" if long or (n_different > MANY_VALUES and 2 * n_different > len(given)) else "categorical"
+    kind = "text" if long or (n_different > MANY_VALUES and 2 * n_different > len(given)) else "categorical"
+    if not numbers:
+        _report_half(columns, name, kind)
+    return kind
+
+
+def is_id(columns: Columns, name: str) -> bool:
+    """Whether a column only names its rows, so that it is no feature. O(rows).
+
+    So it is if all its values are different and it is called like ids (``id``, ``user_id``, ``index``), or if it
+    counts the rows (1, 2, 3, …) of a table of at least 20. Ids are whole numbers or single words.
+    """
+    values = columns.values[name]
+    numbers = _whole(columns, name)
+    if numbers is None:
+        given = values.tolist() if values.dtype.kind == "O" else []
+        words = all_strings(given) and not any(" " in one for one in given)
+        return words and _names_something(name) and len(set(given)) == len(given) > 1
+    if len(numbers) >= COUNTED and (np.diff(numbers) == 1).all():
+        return True
+    return _names_something(name) and len(np.unique(numbers)) == len(numbers) > 1
+
+
+def _names_something(name: str) -> bool:
+    return NAMES_SOMETHING.fullmatch(name.strip()) is not None
+
+
+def _whole(columns: Columns, name: str) -> np.ndarray | None:
+    """The whole numbers of a column; None if it has anything else."""
+    values = columns.values[name]
+    if values.dtype.kind in "iu":
+        return values
+    if values.dtype.kind == "f":
+        numbers: np.ndarray | None = values
+    else:
+        numbers = text_numbers(given) if values.dtype.kind == "O" and all_strings(given := values.tolist()) else None
+    return numbers if numbers is not None and np.isfinite(numbers).all() and (numbers % 1 == 0).all() else None
+
+
+def _report_half(columns: Columns, name: str, kind: str) -> None:
+    """Warn of a column with numbers and other values, of which neither are rare enough to be mistakes."""
+    given = columns.values[name]
+    others = [row for row, one in enumerate(given.tolist()) if as_number(one) is None]
+    n_numbers = len(given) - len(others)
+    if n_numbers < HALF * len(given) or len(others) == 0:
+        return
+    first = others[0]
+    what = "categories" if kind == "categorical" else "texts"
+    warn(
+        f"{columns.origin}: column {name!r} has {n_numbers:,} numbers and {len(others):,} other values, such as "
+        f"{given[first]!r} in {columns.counted(first)}, and was taken as {what}; correct them if it is a column of "
+        f"numbers, or say that this is meant with {kind}=[{name!r}]",
+        CondrankWarning,
+    )
 
 
 def with_numbers(columns: Columns, names: list[str]) -> Columns:
@@ -92,8 +157,25 @@ def _all_but_mistakes(columns: Columns, name: str, fits: list[bool], what: str) 
     if n_fits >= MOSTLY * len(fits) or (markers and 2 * n_fits >= len(fits)):
         found = "no value" if markers else f"{given[others[0]]!r} among {what}"
         hint = "fill it in" if markers else "correct it"
-        raise ValueError(f"{columns.where(others[0])}: column {name!r} has {found}; {hint}{ADVICE}")
+        more = f" ({len(others)} such values in all)" if len(others) > 1 else ""
+        advice = f"{ADVICE}{IMPUTED}" if markers else ADVICE
+        raise ValueError(f"{columns.where(others[0])}: column {name!r} has {found}{more}; {hint}{advice}")
     return False
+
+
+def convert_with_gaps(columns: Columns, name: str, kind: str) -> np.ndarray:
+    """As `convert`, with missing values kept: NaN, not-a-time, or an empty string."""
+    values = columns.values[name]
+    gone = missing(values)
+    if kind in ("numeric", "date") and values.dtype.kind == "O":
+        gone = gone | [isinstance(one, str) and one.strip().lower() in MARKERS for one in values]
+    if not gone.any():
+        return convert(columns, name, kind)
+    empty, dtype = EMPTY.get(kind, ("", "O"))
+    filled = np.full(len(gone), empty, dtype)
+    if not gone.all():
+        filled[~gone] = convert(columns.present(name, gone), name, kind)
+    return filled
 
 
 def convert(columns: Columns, name: str, kind: str) -> np.ndarray:

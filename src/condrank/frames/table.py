@@ -7,14 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from condrank.frames.columns import Columns, missing, read_table
-from condrank.frames.kinds import KINDS, as_days, convert, find_gaps, infer_kind, with_numbers
+from condrank.frames.columns import IMPUTED, Columns, missing, read_table
+from condrank.frames.kinds import (
+    KINDS,
+    as_days,
+    convert,
+    convert_with_gaps,
+    find_gaps,
+    infer_kind,
+    is_id,
+    with_numbers,
+)
 
 
 class Table:
-    """Named columns of the same length without missing values, each numeric, date, categorical or text.
+    """Named columns of the same length, each numeric, date, categorical or text.
 
-    A graph can have a table as its nodes instead of features. A `TableEncoder` turns it into features.
+    A graph can have a table as its nodes instead of features. A `TableEncoder` turns it into features. Missing values
+    are refused unless they are asked for; they are NaN, not-a-time or an empty string, and a `TableEncoder` with
+    ``impute`` fills them in.
 
     Parameters
     ----------
@@ -24,6 +35,8 @@ class Table:
         Kind of each column.
     id_name : str, optional
         Name of the column from which the ids of the rows came.
+    ignored : tuple of str
+        Columns that are no features: those that the caller left out, and further columns of ids.
 
     Examples
     --------
@@ -39,10 +52,16 @@ class Table:
     dtype = np.dtype(object)
     ndim = 2
 
-    def __init__(self, columns: Mapping[str, np.ndarray], kinds: Mapping[str, str], id_name: str | None = None):
+    def __init__(
+        self,
+        columns: Mapping[str, np.ndarray],
+        kinds: Mapping[str, str],
+        id_name: str | None = None,
+        ignored: tuple[str, ...] = (),
+    ):
         self.columns = {name: columns[name] for name in kinds}
         self.kinds = dict(kinds)
-        self.id_name = id_name
+        self.id_name, self.ignored = id_name, ignored
 
     @classmethod
     def read(
@@ -55,8 +74,11 @@ class Table:
         drop: Iterable[str] = (),
         id_name: str | None = None,
         what: str = "the table",
+        allow_missing: bool = False,
     ) -> Table:
         """A table from a file or a frame; kinds that are not given are found from the values.
+
+        A column that only names its rows (`condrank.frames.kinds.is_id`) is no feature, unless its kind is given.
 
         Parameters
         ----------
@@ -70,6 +92,8 @@ class Table:
             The column with ids, which is also left out.
         what : str
             Name of a frame in errors.
+        allow_missing : bool
+            Keep missing values, for an encoder that fills them in; by default they are an error.
         """
         if isinstance(source, Table):
             return source
@@ -80,17 +104,35 @@ class Table:
         names = [name for name in columns.names if name != id_name and given.get(name, "") is not None]
         columns = with_numbers(columns, [name for name in names if name not in given])
         gaps = {name: missing(columns.values[name]) if given.get(name) else find_gaps(columns, name) for name in names}
-        columns.refuse_gaps(gaps, can_drop=True)
+        ids = [name for name in names if name not in given and not gaps[name].any() and is_id(columns, name)]
+        if len(ids) == len(names):  # a table of ids alone has nothing else to learn from
+            ids = []
+        names = [name for name in names if name not in ids]
+        gaps = {name: gaps[name] for name in names}
+        if not allow_missing:
+            columns.refuse_gaps(gaps, can_drop=True)
         kinds = {}
         for name in names:
-            if gaps[name].any():
-                columns.refuse_missing(name, "; fill it in, or leave the column out with drop=")
-            kinds[name] = given.get(name) or infer_kind(columns, name)
-        return cls.of_kinds(columns, kinds, id_name)
+            known = columns
+            if gaps[name].any() and not allow_missing:
+                columns.refuse_missing(name, f"; fill it in, or leave the column out with drop={IMPUTED}")
+            if allow_missing and gaps[name].all():
+                raise ValueError(f"{columns.origin}: column {name!r} has no value at all; leave it out with drop=")
+            if allow_missing and gaps[name].any():
+                known = columns.present(name, gaps[name])
+            kinds[name] = given.get(name) or infer_kind(known, name)
+        left_out = [name for name in columns.names if name in ids or given.get(name, "") is None]
+        return cls.of_kinds(columns, kinds, id_name, allow_missing=allow_missing, ignored=tuple(left_out))
 
     @classmethod
     def of_kinds(
-        cls, source: Any, kinds: Mapping[str, str], id_name: str | None = None, what: str = "the table"
+        cls,
+        source: Any,
+        kinds: Mapping[str, str],
+        id_name: str | None = None,
+        what: str = "the table",
+        allow_missing: bool = False,
+        ignored: tuple[str, ...] = (),
     ) -> Table:
         """The columns of these names as these kinds, other columns left out: new nodes need the columns of training.
 
@@ -100,8 +142,10 @@ class Table:
             As for `read`; an array must have the same number of columns, all numeric.
         kinds : dict of str
             Kind of each column.
-        id_name, what
+        id_name, what, allow_missing
             As for `read`.
+        ignored : tuple of str
+            Columns that were left out.
         """
         if isinstance(source, Table) and source.kinds == dict(kinds):
             return source
@@ -113,8 +157,10 @@ class Table:
                 raise ValueError(f"the kind of column {name!r} must be one of {list(KINDS)}, got {kind!r}")
             if name not in columns:
                 raise ValueError(f"{columns.origin} lacks column {name!r}, it has {columns.names}")
-        columns.refuse_gaps({name: missing(columns.values[name]) for name in kinds}, can_drop=False)
-        return cls({name: convert(columns, name, kind) for name, kind in kinds.items()}, kinds, id_name)
+        read = convert_with_gaps if allow_missing else convert
+        if not allow_missing:
+            columns.refuse_gaps({name: missing(columns.values[name]) for name in kinds}, can_drop=False)
+        return cls({name: read(columns, name, kind) for name, kind in kinds.items()}, kinds, id_name, ignored)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -126,13 +172,14 @@ class Table:
 
     def __getitem__(self, rows: Any) -> Table:
         """Some rows: a slice, positions or a mask."""
-        return Table({name: column[rows] for name, column in self.columns.items()}, self.kinds, self.id_name)
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return Table(columns, self.kinds, self.id_name, self.ignored)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Table)
             and list(self.kinds.items()) == list(other.kinds.items())
-            and all(np.array_equal(self.columns[name], other.columns[name]) for name in self.kinds)
+            and all(_same(self.columns[name], other.columns[name]) for name in self.kinds)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -145,9 +192,20 @@ class Table:
         """Whether every column is numeric or a date."""
         return all(kind in ("numeric", "date") for kind in self.kinds.values())
 
+    def gaps(self, name: str) -> np.ndarray:
+        """Which values of a column are missing."""
+        return missing(self.columns[name])
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether some value is missing."""
+        return any(self.gaps(name).any() for name in self.kinds)
+
     def numbers(self, name: str) -> np.ndarray:
-        """A numeric column, or a date column as days since 1970."""
-        return as_days(self.columns[name]) if self.kinds[name] == "date" else self.columns[name]
+        """A numeric column, or a date column as days since 1970; NaN for missing values."""
+        if self.kinds[name] != "date":
+            return self.columns[name]
+        return np.where(self.gaps(name), np.nan, as_days(self.columns[name]))
 
     def refuse_others(self) -> None:
         """Raise if some columns are neither numbers nor dates."""
@@ -203,7 +261,13 @@ def given_kinds(
     return given
 
 
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return np.array_equal(one, other, equal_nan=one.dtype.kind in "fM" and other.dtype.kind in "fM")
+
+
 def _shown(one: Any) -> Any:
+    if one != one:  # a missing number or date
+        return None
     if isinstance(one, np.datetime64):
         return str(one).removesuffix("T00:00:00.000000")
     return one.item() if isinstance(one, np.generic) else one

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from condrank.base.arrays import check_features
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.nodes.views import Views
+from condrank.nodes.views import Views, check_rows
 
 UNCHANGED = "passthrough"
 
@@ -128,4 +127,4 @@ def _transformed(nodes: Nodes, transformer: Any) -> Nodes:
     if isinstance(nodes.base, Views):
         # All nodes of the base, so that kernel matrices beside the tables stay whole.
         return Nodes(transformer.transform(nodes.base), nodes.index, nodes.base_ids)
-    return Nodes(check_features(transformer.transform(_data(nodes)), "transformed nodes"), None, nodes.ids)
+    return Nodes(check_rows(transformer.transform(_data(nodes)), "transformed nodes"), None, nodes.ids)

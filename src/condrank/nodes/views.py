@@ -76,3 +76,10 @@ def check_views(given: Mapping[Any, Any], name: str) -> Views:
         raise ValueError(f"the views of {name} must have one row for each node, but {listed} rows")
     views = Views(parts)
     return views.astype(views.dtype)
+
+
+def check_rows(X: Any, name: str) -> Any:
+    """Features of nodes, or views of them, as finite floating arrays."""
+    if not isinstance(X, Views):
+        return check_features(X, name)
+    return Views({view: check_features(part, f"view {view!r} of {name}") for view, part in X.parts.items()}, X.kernels)

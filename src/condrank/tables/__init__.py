@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from condrank.frames.kernels import read_kernel
     from condrank.frames.parquet import map_parquet
     from condrank.frames.table import Table
+    from condrank.tables.defaults import default_kernel
     from condrank.tables.encoder import TableEncoder
     from condrank.tables.graphs import read_graph
     from condrank.tables.index import TableIndex
     from condrank.tables.ranker import TableRanker
-    from condrank.tables.view_encoder import ViewEncoder, default_kernel
+    from condrank.tables.view_encoder import ViewEncoder
 
 _HOME = {
     "Columns": "condrank.frames.columns",
@@ -29,7 +30,7 @@ _HOME = {
     "TableIndex": "condrank.tables.index",
     "TableRanker": "condrank.tables.ranker",
     "ViewEncoder": "condrank.tables.view_encoder",
-    "default_kernel": "condrank.tables.view_encoder",
+    "default_kernel": "condrank.tables.defaults",
     "map_parquet": "condrank.frames.parquet",
     "read_graph": "condrank.tables.graphs",
     "read_kernel": "condrank.frames.kernels",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -15,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from condrank.base.checks import check_choice, check_count
 from condrank.frames.packing import check_kinds, pack, unpack
 from condrank.frames.table import Table
-from condrank.graph import RelationGraph
-from condrank.graph.transformer import UNCHANGED, NodeTransformer, check_transformer
-from condrank.nodes.store import Nodes
 from condrank.nodes.views import Views
+from condrank.tables.imputing import STRATEGIES, fill_from, fill_to, filled_numbers, filled_words, learn_fill
 
 MOST_DENSE = 1000  # categories
+NUMBERS_VIEW, TEXT_VIEW = "numbers", "text"  # of a table that is split
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
@@ -36,6 +34,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Whether to subtract the mean of numbers and dates (as days) and divide by their standard deviation.
     max_words : int, optional
         Largest number of words for a text column, the most frequent ones; by default all words.
+    split : bool
+        Whether a table with texts and other columns becomes two views, "numbers" (numbers, dates and categories) and
+        "text", so that a kernel can treat each in its own way: ``RBF("median", view="numbers") +
+        Cosine(view="text")``. Other tables are not split.
+    impute : {"median", "mean", "most_frequent", "constant"}, optional
+        How missing values are filled in, as scikit-learn's ``SimpleImputer`` does, learned from the training rows and
+        also used for new ones. Numbers and dates get the median, mean or most frequent value, or 0; categories the
+        most frequent one, or a category of their own with "constant"; a missing text is empty. By default missing
+        values are an error.
 
     Attributes
     ----------
@@ -46,7 +53,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     categories_ : dict of ndarray
         Categories of the categorical columns, sorted.
     vectorizers_ : dict of TfidfVectorizer
-        Fitted vectorizers of the text columns.
+        Fitted vectorizers of the text columns; a text becomes a vector of length one.
+    fill_ : dict
+        What is filled in for a missing value of each column; empty without ``impute``.
     n_features_out_ : int
         Number of features.
 
@@ -70,52 +79,94 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     scale_: dict[str, float]
     categories_: dict[str, np.ndarray]
     vectorizers_: dict[str, TfidfVectorizer]
+    fill_: dict[str, float | str]
     n_features_out_: int
 
-    def __init__(self, standardise: bool = True, max_words: int | None = None):
+    def __init__(
+        self,
+        standardise: bool = True,
+        max_words: int | None = None,
+        split: bool = False,
+        impute: str | None = None,
+    ):
         self.standardise = standardise
         self.max_words = max_words
+        self.split = split
+        self.impute = impute
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn means, categories and words of a table; y is ignored."""
         check_choice("standardise", self.standardise, (False, True))
         if self.max_words is not None:
             check_count("max_words", self.max_words)
-        table = Table.read(X)
+        check_choice("split", self.split, (False, True))
+        check_choice("impute", self.impute, (None, *STRATEGIES))
+        table = self._checked(Table.read(X, allow_missing=self.impute is not None))
         self.kinds_ = dict(table.kinds)
+        self.fill_ = {} if self.impute is None else learn_fill(table, self.impute)
         self.mean_, self.scale_, self.categories_, self.vectorizers_ = {}, {}, {}, {}
         for name, kind in table.kinds.items():
             if kind in ("numeric", "date"):
-                self.mean_[name], self.scale_[name] = _spread(table.numbers(name)) if self.standardise else (0.0, 1.0)
+                numbers = filled_numbers(table, name, self.fill_)
+                self.mean_[name], self.scale_[name] = _spread(numbers) if self.standardise else (0.0, 1.0)
             elif kind == "categorical":
-                self.categories_[name] = np.array(sorted(set(table.columns[name].tolist())), dtype=object)
+                found = set(filled_words(table, name, self.fill_).tolist())
+                # New rows may have missing values, even if no training row had one.
+                own = {str(self.fill_[name])} if self.impute == "constant" else set()
+                self.categories_[name] = np.array(sorted(found | own), dtype=object)
             else:
                 self.vectorizers_[name] = self._words(name, table.columns[name])
         self._count()
         return self
 
     def transform(self, X: Any) -> Any:
-        """Features (n_rows, n_features) of a table with the columns of training."""
+        """Features (n_rows, n_features) of a table with the columns of training; views of them if it is split."""
         check_is_fitted(self, "kinds_")
-        table = Table.of_kinds(X, self.kinds_)
+        table = self._checked(Table.of_kinds(X, self.kinds_, allow_missing=self.impute is not None))
+        if not self.is_split:
+            return self._block(table, list(self.kinds_), bool(self.vectorizers_) or self._has_many)
+        texts = list(self.vectorizers_)
+        others = [name for name in self.kinds_ if name not in texts]
+        return Views(
+            {NUMBERS_VIEW: self._block(table, others, self._has_many), TEXT_VIEW: self._block(table, texts, True)}
+        )
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the columns become two views."""
+        return self.split and 0 < len(self.vectorizers_) < len(self.kinds_)
+
+    def _checked(self, table: Table) -> Table:
+        if self.impute is None and table.has_gaps:
+            name = next(name for name in table.kinds if table.gaps(name).any())
+            raise ValueError(
+                f"column {name!r} has {int(table.gaps(name).sum())} missing values: fill them with impute='median'"
+            )
+        return table
+
+    def _block(self, table: Table, names: list[str], as_sparse: bool) -> Any:
+        """Features of some columns."""
         blocks: list[Any] = []
-        for name, kind in self.kinds_.items():
+        for name in names:
+            kind = self.kinds_[name]
             if kind in ("numeric", "date"):
+                numbers = filled_numbers(table, name, self.fill_)
                 with np.errstate(over="ignore"):  # reported by the check of the features
-                    blocks.append(((table.numbers(name) - self.mean_[name]) / self.scale_[name])[:, None])
+                    blocks.append(((numbers - self.mean_[name]) / self.scale_[name])[:, None])
             elif kind == "categorical":
-                blocks.append(_one_hot(table.columns[name], self.categories_[name], self._is_sparse))
+                words = filled_words(table, name, self.fill_)
+                blocks.append(_one_hot(words, self.categories_[name], as_sparse))
             else:
                 blocks.append(self.vectorizers_[name].transform(table.columns[name]))
-        if self._is_sparse:
+        if as_sparse:
             return sparse.csr_array(sparse.hstack(blocks, format="csr", dtype=np.float64))
         return np.hstack(blocks)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the features: the column, column=category, or column:word."""
+        """Names of the features: the column, column=category, or column:word. Those of split texts come last."""
         check_is_fitted(self, "kinds_")
         names: list[str] = []
-        for name, kind in self.kinds_.items():
+        for name, kind in sorted(self.kinds_.items(), key=lambda item: self.is_split and item[1] == "text"):
             if kind == "categorical":
                 names += [f"{name}={one}" for one in self.categories_[name]]
             elif kind == "text":
@@ -139,14 +190,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 vectorizer = self.vectorizers_[name]
                 arrays[f"{number}.bytes"], arrays[f"{number}.ends"] = pack(vectorizer.get_feature_names_out())
                 arrays[f"{number}.idf"] = np.asarray(vectorizer.idf_, dtype=np.float64)
-        return {"params": self.get_params(), "columns": [list(item) for item in self.kinds_.items()]}, arrays
+        if self.impute is not None:
+            arrays |= fill_to(self.fill_)
+        # Parameters that came later are written only if they are used, so that older versions read the others.
+        later = {name: value for name, value in self.get_params().items() if name in ("split", "impute") and value}
+        params = {"standardise": self.standardise, "max_words": self.max_words} | later
+        return {"params": params, "columns": [list(item) for item in self.kinds_.items()]}, arrays
 
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> TableEncoder:
         """The fitted encoder of a state; raises ValueError if parts do not fit together."""
         params = state["params"]
-        if set(params) != {"standardise", "max_words"}:
-            raise ValueError(f"parameters of the encoder must be standardise and max_words, got {sorted(params)}")
+        if not {"standardise", "max_words"} <= set(params) <= set(cls().get_params()):
+            raise ValueError(f"parameters of the encoder must be {sorted(cls().get_params())}, got {sorted(params)}")
         encoder = cls(**params)
         kinds = encoder.kinds_ = check_kinds(state["columns"])
         numeric = [name for name, kind in kinds.items() if kind in ("numeric", "date")]
@@ -169,6 +225,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 vectorizer.vocabulary_ = {word: position for position, word in enumerate(words.tolist())}
                 vectorizer.idf_ = _floats(arrays[f"{number}.idf"], len(words), "idf")
                 encoder.vectorizers_[name] = vectorizer
+        encoder.fill_ = {} if encoder.impute is None else fill_from(kinds, arrays)
         encoder._count()
         return encoder
 
@@ -187,8 +244,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return TfidfVectorizer(max_features=self.max_words, sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
 
     @property
-    def _is_sparse(self) -> bool:
-        return bool(self.vectorizers_) or sum(map(len, self.categories_.values())) > MOST_DENSE
+    def _has_many(self) -> bool:
+        """Whether there are too many categories for a dense array."""
+        return sum(map(len, self.categories_.values())) > MOST_DENSE
 
     def _count(self) -> None:
         sizes = [len(one) for one in self.categories_.values()] + [
@@ -230,41 +288,3 @@ def _floats(array: np.ndarray, length: int, name: str) -> np.ndarray:
     if array.dtype != np.float64 or array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{name} must be {length} finite numbers, got {array.dtype} of shape {array.shape}")
     return array
-
-
-def make_transformer(graph: RelationGraph, encoder: Any, object_encoder: Any) -> NodeTransformer | None:
-    """Transformer of a graph's nodes: a `ViewEncoder` for views, the given encoder or a `TableEncoder` for tables.
-
-    Plain features and texts are encoded only if an encoder is given, kernel matrices never. None if nothing is.
-    """
-    made = [_side_encoder(graph.nodes, encoder, "encoder"), None]
-    if graph.is_two_domain:
-        given, name = (encoder, "encoder") if object_encoder is None else (object_encoder, "object_encoder")
-        made[1] = _side_encoder(graph.objects, given, name)
-    elif object_encoder is not None:
-        check_transformer("object_encoder", object_encoder)
-        made[1] = object_encoder
-    if all(one is None or one is UNCHANGED for one in made):
-        return None
-    return NodeTransformer(*made)
-
-
-def _side_encoder(nodes: Nodes, given: Any, name: str) -> Any:
-    if isinstance(given, str) and given != UNCHANGED:
-        raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got {given!r}")
-    if isinstance(nodes.base, Views):
-        from condrank.tables.view_encoder import ViewEncoder
-
-        given = given.encoder if isinstance(given, ViewEncoder) else given
-        return ViewEncoder(given) if nodes.is_raw else UNCHANGED
-    if isinstance(given, Mapping):
-        raise ValueError(f"{name} must be a transformer, 'passthrough' or None, got a dict, which is for views")
-    if isinstance(nodes.base, Table):
-        if given == UNCHANGED:
-            nodes.base.refuse_others()
-            return TableEncoder(standardise=False)
-        given = TableEncoder() if given is None else given
-    elif given is None or given == UNCHANGED or nodes.is_kernel:
-        return UNCHANGED
-    check_transformer(name, given)
-    return given

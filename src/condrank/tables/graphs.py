@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from condrank.frames.columns import as_objects, canonical, checked
-from condrank.frames.edges import EdgeList, read_edges
+from condrank.frames.edges import EdgeColumns, EdgeList, read_edges
 from condrank.frames.ids import Ids
 from condrank.frames.table import Table, given_kinds
 from condrank.graph import RelationGraph
@@ -47,8 +47,14 @@ def read_graph(
     text: Iterable[str] = (),
     drop: Iterable[str] = (),
     probabilities: bool | None = None,
+    allow_missing: bool = False,
 ) -> RelationGraph:
     """Graph with a `Table` as its nodes, for a `TableRanker`; parameters as for `RelationGraph.from_frame`.
+
+    Parameters
+    ----------
+    allow_missing : bool
+        Keep missing values of the nodes' columns, for an encoder that fills them in (``impute``).
 
     Returns
     -------
@@ -56,9 +62,32 @@ def read_graph(
         Its nodes are a table even if all columns are numbers; with ``kernel`` they are the kernel matrix; with
         ``views`` they have named views, tables and matrices.
     """
+    return describe_tables(**locals())[0]
+
+
+def describe_tables(
+    nodes: Any,
+    edges: Any,
+    objects: Any,
+    kernel: Any,
+    views: Any,
+    object_views: Any,
+    object_kernel: Any,
+    id: str | None,
+    object_id: str | None,
+    mirror: str | None,
+    numeric: Iterable[str],
+    categorical: Iterable[str],
+    text: Iterable[str],
+    drop: Iterable[str],
+    probabilities: bool | None,
+    allow_missing: bool,
+    **named: Any,
+) -> tuple[RelationGraph, EdgeColumns]:
+    """The graph of `read_graph`, and the columns of the edges by their role; ``named`` are the names of the latter."""
     if edges is None:
         raise ValueError("edges is missing: pass the table of edges, a file or a frame")
-    reader = SideReader(given_kinds(numeric, categorical, text, drop))
+    reader = SideReader(given_kinds(numeric, categorical, text, drop), allow_missing)
     one = Given(nodes, views, kernel, id, ("nodes", "id", "views", "kernel"))
     other = Given(objects, object_views, object_kernel, object_id, ("objects", "object_id", *OBJECT_ARGUMENTS))
     if not one.is_given:
@@ -70,15 +99,13 @@ def read_graph(
     reader.check_kinds()
     ids = Ids(_ids(first), hint)
     object_ids = ids if second is first else Ids(_ids(second), object_hint)
-    named: dict[str, Any] = {"source": source, "target": target, "value": value, "weight": weight}
-    named |= {"winner": winner, "loser": loser, "tie": tie, "wins": wins}
     centre = 0.5 if probabilities else 0.0
     listed, used = read_edges(edges, ids, object_ids, mirror, centre, named, kernel is not None)
     if used.is_game and probabilities is None:
         probabilities = False
     shape = (len(first), len(second))
     relation = Edges(listed.sources, listed.targets, listed.values, listed.weights, shape)
-    return RelationGraph.of_parts(first, second, relation, probabilities)
+    return RelationGraph.of_parts(first, second, relation, probabilities), used
 
 
 def from_frame(nodes: Any, edges: Any, **options: Any) -> RelationGraph:
@@ -156,7 +183,7 @@ def _ids(nodes: Nodes) -> np.ndarray:
 def _plain(graph: RelationGraph) -> RelationGraph:
     """The graph with plain features instead of tables, if all their columns are numbers."""
     sides = (graph.nodes, graph.objects)
-    if not all(table.is_numeric for nodes in sides for table in _tables(nodes)):
+    if not all(table.is_numeric and not table.has_gaps for nodes in sides for table in _tables(nodes)):
         return graph
     first = _numbers(graph.nodes)
     second = _numbers(graph.objects) if graph.is_two_domain else first

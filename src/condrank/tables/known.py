@@ -20,7 +20,7 @@ from condrank.frames.packing import pack_table, unpack_table
 from condrank.frames.table import Table, as_columns
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
-from condrank.nodes.views import Views
+from condrank.nodes.views import Views, check_rows
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
 from condrank.tables.encoder import TableEncoder
@@ -65,8 +65,11 @@ class KnownNodes:
             given["columns"], own = pack_table(self.table)
             arrays.under("columns").put_all(own)
         if n_trained != len(self.nodes):
-            arrays.matrix("nodes", self.nodes.rows)
-            given["nodes"] = {"ids": ids_to(self.nodes.ids, arrays.under("ids"))}
+            if isinstance(self.nodes.base, Views):
+                given["nodes"] = self.nodes.to_state(arrays.under("all"))
+            else:
+                arrays.matrix("nodes", self.nodes.rows)
+                given["nodes"] = {"ids": ids_to(self.nodes.ids, arrays.under("ids"))}
         return given
 
     @classmethod
@@ -75,7 +78,9 @@ class KnownNodes:
         id_name, encoder, table, nodes = given["id_name"], None, None, trained
         if id_name is not None and not isinstance(id_name, str):
             raise ValueError(f"the name of the column of ids must be a string, got {id_name!r}")
-        if given["nodes"] is not None:
+        if given["nodes"] is not None and isinstance(trained.base, Views):
+            nodes = Nodes.from_state(given["nodes"], held.under("all"))
+        elif given["nodes"] is not None:
             base = held.matrix("nodes")
             nodes = Nodes(base, None, ids_from(given["nodes"]["ids"], base.shape[0], held.under("ids")))
         if given["encoder"] is not None:
@@ -120,7 +125,7 @@ class KnownNodes:
     def _features(self, X: Any, what: str) -> Nodes:
         """Nodes from an array: columns of a table that is all numbers, or features, or kernel values."""
         if self.encoder is not None:
-            X = self.encoder.transform(check_features(X, what))
+            return Nodes(check_rows(self.encoder.transform(check_features(X, what)), what))
         if self.is_kernel and X.shape[1] != len(self.nodes):
             raise ValueError(
                 f"{what} must be rows of {len(self.nodes)} kernel values, one for each training node in their order, "
@@ -141,7 +146,9 @@ class KnownNodes:
         if self.encoder is not None:
             kinds = getattr(self.encoder, "kinds_", None) or (self.table.kinds if self.table is not None else None)
             kinds = kinds or {column: "numeric" for column in columns.names if column != name}
-            X = check_features(self.encoder.transform(Table.of_kinds(columns, kinds, what=what)), what)
+            imputes = getattr(self.encoder, "impute", None) is not None
+            X = self.encoder.transform(Table.of_kinds(columns, kinds, what=what, allow_missing=imputes))
+            X = check_rows(X, what)
             self._warn_if_far(X, columns)
             return Nodes(X, None, ids), ids
         numeric = [column for column in columns.names if column != name]
@@ -163,7 +170,7 @@ class KnownNodes:
             return [], [], np.empty(0), np.empty(0)
         names = self.encoder.get_feature_names_out().tolist()
         places = [place for place, name in enumerate(names) if name in self.encoder.scale_]
-        trained = dense(self.nodes.rows[:, places])
+        trained = dense(_first_view(self.nodes.rows)[:, places])
         return [names[place] for place in places], places, trained.min(axis=0), trained.max(axis=0)
 
     def _warn_if_far(self, X: Any, columns: Columns) -> None:
@@ -171,7 +178,7 @@ class KnownNodes:
         names, places, low, high = self._reach
         if not places or not X.shape[0]:
             return
-        given = dense(X[:, places])
+        given = dense(_first_view(X)[:, places])
         beyond = np.maximum(given - high, low - given)
         row, column = np.unravel_index(np.argmax(beyond), beyond.shape)
         if beyond[row, column] > FAR:
@@ -196,7 +203,7 @@ def known_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str |
     matrices : frozenset
         Views that are kernel matrices.
     """
-    if not isinstance(nodes.base, Views):
+    if not isinstance(raw.base, Views):
         table = raw.rows if isinstance(raw.base, Table) else None
         return KnownNodes(nodes, encoder, table, None if table is None else table.id_name, None in matrices)
     from condrank.tables.known_views import views_side
@@ -227,6 +234,11 @@ def know(
         chosen = model[side].nodes if matrices else nodes[side]
         known.append(known_side(chosen, encoders[side], raw[side], matrices))
     return known[0], known[-1]
+
+
+def _first_view(X: Any) -> Any:
+    """The features themselves, or the first view, which has the numbers of a table that is split."""
+    return next(iter(X.parts.values())) if isinstance(X, Views) else X
 
 
 def is_table(given: Any) -> bool:

@@ -20,18 +20,16 @@ from condrank.graph.transformer import NodeTransformer
 from condrank.kernels import Kernel, read_kernel
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import check_kernel
-from condrank.nodes.views import Views
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
-from condrank.rankers.conditional import ConditionalRanker
 from condrank.rankers.contests import strengths_of
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import joined, read_restriction
-from condrank.tables.encoder import make_transformer
+from condrank.tables.defaults import default_ranker, is_split
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.intervals import TableIntervals
 from condrank.tables.known import know
-from condrank.tables.view_encoder import default_kernel
+from condrank.tables.transformers import imputes, make_transformer
 
 if TYPE_CHECKING:
     from condrank.tables.index import TableIndex
@@ -43,14 +41,17 @@ class TableRanker(TableIntervals):
     Parameters
     ----------
     ranker : ConditionalRanker, ConditionalRankerCV or a baseline, optional
-        Ranks the encoded nodes. By default ``ConditionalRanker()``; for games and other reciprocal relations
-        ``ConditionalRanker("reciprocal", constant=True)``.
+        Ranks the encoded nodes. By default one sensible model: relation and loss follow from the labels (the logistic
+        loss for games), the kernel from the columns (`condrank.tables.default_kernel`), nodes get a strength of their
+        own (``constant=True``), and λ is chosen on held-out data.
     encoder : TableEncoder, "passthrough" or another transformer, optional
         Makes features of the nodes' columns; it is fitted on the training nodes. By default ``TableEncoder()``, which
         standardises numbers. "passthrough": numbers as they are. Graphs of plain features or texts are encoded only if
         an encoder is given, kernels never.
     object_encoder : optional
         The same for the objects of a second domain; by default a copy of ``encoder``.
+    impute : {"median", "mean", "most_frequent", "constant"}, optional
+        How missing values of nodes are filled in, as for `TableEncoder`; by default they are an error.
 
     Attributes
     ----------
@@ -79,10 +80,11 @@ class TableRanker(TableIntervals):
 
     graph_: RelationGraph
 
-    def __init__(self, ranker: Any = None, encoder: Any = None, object_encoder: Any = None):
+    def __init__(self, ranker: Any = None, encoder: Any = None, object_encoder: Any = None, impute: str | None = None):
         self.ranker = ranker
         self.encoder = encoder
         self.object_encoder = object_encoder
+        self.impute = impute
 
     def fit(self, nodes: Any, edges: Any = None, **options: Any) -> TableRanker:
         """Learn from tables, or from a graph. The nodes are encoded once.
@@ -96,13 +98,11 @@ class TableRanker(TableIntervals):
         **options
             Names of columns and other options, as for `RelationGraph.from_frame`: ``views``, ``kernel`` (a matrix),
             ``object_views`` and ``object_kernel`` among them. The expressions of kernels are those of the ranker; if
-            none is given, views get a sum of `condrank.tables.default_kernel`.
+            none is given, they follow from the columns.
         """
-        self._check_kernel(options)
-        graph = as_graph_of_tables("TableRanker.fit", nodes, edges, options)
+        graph = self._read("fit", nodes, edges, options)
         ranker: Any = clone(self._ranker(graph))
-        check_kernels(ranker, graph)
-        transformer = self._make_transformer(graph)
+        transformer = self._make_transformer(graph, ranker)
         encoded, encoders = graph, (None, None)
         if transformer is not None:
             encoded = transformer.fit(graph).transform(graph)
@@ -204,7 +204,7 @@ class TableRanker(TableIntervals):
         blocks = [scores for _, scores in finite_blocks(fitted_of(self.ranker_).model, first, second)]
         return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
 
-    @available_if(lambda self: getattr(self.ranker, "loss", None) == "logistic")
+    @available_if(lambda self: getattr(getattr(self, "ranker_", self.ranker), "loss", None) == "logistic")
     def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only."""
         check_is_fitted(self, "ranker_")
@@ -227,7 +227,7 @@ class TableRanker(TableIntervals):
     def score(self, nodes: Any, edges: Any = None, **options: Any) -> float:
         """1 - rank loss, pooled over conditioning nodes, on a graph or tables as for `fit`."""
         check_is_fitted(self, "ranker_")
-        return self.ranker_.score(self.encode(as_graph_of_tables("TableRanker.score", nodes, edges, options)))
+        return self.ranker_.score(self.encode(self._read("score", nodes, edges, options)))
 
     def cross_validate(self, graph: RelationGraph | None = None, setting: int = 4, **options: Any) -> Any:
         """`condrank.model_selection.cross_validate`, with encoders fitted on the training nodes of each fold.
@@ -254,13 +254,11 @@ class TableRanker(TableIntervals):
 
         The plan of a `ConditionalRankerCV` also says how λ will be chosen.
         """
-        self._check_kernel(options)
-        graph = as_graph_of_tables("TableRanker.plan", nodes, edges, options)
+        graph = self._read("plan", nodes, edges, options)
         ranker = self._ranker(graph)
         if not hasattr(ranker, "plan"):
             raise ValueError(f"plan needs a ConditionalRanker, got {type(ranker).__name__}")
-        check_kernels(ranker, graph)
-        transformer = self._make_transformer(graph)
+        transformer = self._make_transformer(graph, ranker)
         return ranker.plan(graph if transformer is None else transformer.fit(graph).transform(graph))
 
     def encode(self, graph: RelationGraph) -> RelationGraph:
@@ -281,11 +279,20 @@ class TableRanker(TableIntervals):
         nodes, ids = known.read(objects, "objects")
         return nodes, Ids(np.arange(len(nodes)) if ids is None else ids)
 
+    def _read(self, method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:
+        """The graph of tables, with missing values only if they will be filled in."""
+        if method != "score":
+            self._check_kernel(options)
+        encoders = [self.encoder, self.object_encoder] if method != "score" else [self.encoder_, self.object_encoder_]
+        if not isinstance(nodes, RelationGraph) and (self.impute is not None or any(map(imputes, encoders))):
+            options = {"allow_missing": True} | options
+        return as_graph_of_tables(f"TableRanker.{method}", nodes, edges, options)
+
     def _check_kernel(self, options: dict[str, Any]) -> None:
         """Refuse a kernel matrix for a ranker that takes none, before anything is read."""
-        if self.ranker is None and options.get("views") is not None:
+        if self.ranker is None:
             return
-        kernel = "linear" if self.ranker is None else getattr(self.ranker, "kernel", "precomputed")
+        kernel = getattr(self.ranker, "kernel", "precomputed")
         given = {"kernel": kernel, "object_kernel": getattr(self.ranker, "object_kernel", None) or kernel}
         for option, one in given.items():
             if options.get(option) is not None and not _takes_matrix(one):
@@ -294,17 +301,24 @@ class TableRanker(TableIntervals):
                     f"Precomputed(), got {one!r}: TableRanker(ConditionalRanker({option}='precomputed'))"
                 )
 
+    @property
+    def _encoders(self) -> tuple[Any, Any]:
+        """The encoders of nodes and objects that the caller gives."""
+        return self.encoder, self.encoder if self.object_encoder is None else self.object_encoder
+
     def _ranker(self, graph: RelationGraph) -> Any:
-        ranker = _default_ranker(graph) if self.ranker is None else self.ranker
+        ranker = default_ranker(graph, self._encoders) if self.ranker is None else self.ranker
         if not isinstance(ranker, Ranker):
             raise ValueError(f"ranker must be a ConditionalRanker or another ranker, got {type(ranker).__name__}")
         return ranker
 
-    def _make_transformer(self, graph: RelationGraph) -> NodeTransformer | None:
+    def _make_transformer(self, graph: RelationGraph, ranker: Any) -> NodeTransformer | None:
+        """What encodes the nodes, after a check that they have the views of the ranker's kernels."""
+        split = check_kernels(ranker, graph, self._encoders)
         tables = any(isinstance(nodes.base, Table) for nodes in (graph.nodes, graph.objects))
         if not tables and _takes_matrix(getattr(self.ranker, "kernel", None)) and not graph.nodes.is_raw:
             return None if not graph.objects.is_raw else make_transformer(graph, "passthrough", self.object_encoder)
-        return make_transformer(graph, self.encoder, self.object_encoder)
+        return make_transformer(graph, self.encoder, self.object_encoder, split, self.impute)
 
     def _sides(self) -> tuple[Any, Any]:
         """Both sides of the fitted model, in the order of a graph."""
@@ -326,24 +340,17 @@ def _takes_matrix(kernel: Any) -> bool:
     return bool(read_kernel(kernel).matrices)
 
 
-def check_kernels(ranker: Any, graph: RelationGraph) -> None:
-    """Raise if the nodes lack a view of the ranker's kernel, or have it in the wrong form, before they are encoded."""
+def check_kernels(ranker: Any, graph: RelationGraph, encoders: tuple[Any, Any]) -> tuple[bool, bool]:
+    """Whether the tables of nodes and objects are split into views for the ranker's kernels.
+
+    Raises if other nodes lack a view of the kernel, or have it in the wrong form, before they are encoded.
+    """
     given = getattr(ranker, "kernel", None)
     objects = getattr(ranker, "object_kernel", None)
-    for kernel, nodes in ((given, graph.nodes), (given if objects is None else objects, graph.objects)):
-        if isinstance(kernel, str | Kernel):
+    kernels = (given, given if objects is None else objects)
+    split = []
+    for kernel, nodes, encoder in zip(kernels, (graph.nodes, graph.objects), encoders, strict=True):
+        split.append(is_split(nodes, kernel, encoder))
+        if not split[-1] and isinstance(kernel, str | Kernel):
             check_kernel(read_kernel(kernel), nodes)
-
-
-def _default_ranker(graph: RelationGraph) -> ConditionalRanker:
-    """Games are reciprocal; with a linear kernel, nodes have strengths only if there is a constant."""
-    params: dict[str, Any] = {}
-    if isinstance(graph.nodes.base, Views):
-        params["kernel"] = default_kernel(graph.nodes)
-    if graph.is_two_domain and isinstance(graph.objects.base, Views):
-        params["object_kernel"] = default_kernel(graph.objects)
-    elif graph.is_two_domain and params:
-        params["object_kernel"] = "linear"
-    if not graph.is_two_domain and graph.relation.two_way and graph.is_reciprocal and not graph.is_symmetric:
-        return ConditionalRanker("reciprocal", constant=True, **params)
-    return ConditionalRanker(**params)
+    return split[0], split[1]

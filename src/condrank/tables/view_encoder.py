@@ -11,9 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from condrank.base.arrays import check_features
 from condrank.frames.table import Table
 from condrank.graph.transformer import check_transformer
-from condrank.kernels import RBF, Cosine, Kernel, Precomputed, Unit
-from condrank.kernels.composed import weighted_sum
-from condrank.nodes.store import Nodes
 from condrank.nodes.views import Views
 from condrank.tables.encoder import TableEncoder
 
@@ -69,17 +66,3 @@ def _fitted(view: str, table: Table, given: Any) -> Any:
     check_transformer(f"encoder of view {view!r}", given)
     fresh: Any = clone(given)
     return fresh.fit(table)
-
-
-def default_kernel(nodes: Nodes) -> Kernel:
-    """A sum over the views: Cosine for texts, ``RBF("median")`` for other columns, scaled matrices as they are."""
-    assert isinstance(nodes.base, Views)
-    kernels = []
-    for view, part in nodes.base.parts.items():
-        if view in nodes.base.kernels:
-            kernels.append(Unit(Precomputed(view=view)))
-        elif (isinstance(part, Table) and "text" in part.kinds.values()) or hasattr(part, "indptr"):
-            kernels.append(Cosine(view=view))
-        else:
-            kernels.append(RBF("median", view=view))
-    return weighted_sum([(1.0, kernel) for kernel in kernels])

@@ -89,10 +89,13 @@ class SideReader:
     ----------
     kinds : dict
         Kinds of columns that the caller gives; None for columns to leave out.
+    allow_missing : bool
+        Whether tables may have missing values, which an encoder fills in.
     """
 
-    def __init__(self, kinds: dict[str, str | None]):
+    def __init__(self, kinds: dict[str, str | None], allow_missing: bool = False):
         self.kinds, self._names, self._first = kinds, set[str](), ""
+        self.allow_missing = allow_missing
 
     def check_kinds(self) -> None:
         """Raise if a column with a given kind is in no table that was read."""
@@ -198,6 +201,7 @@ class SideReader:
             text=kinds["text"],
             drop=kinds[None],
             id_name=name,
+            allow_missing=self.allow_missing,
         )
         return Nodes(table, None, ids)
 
