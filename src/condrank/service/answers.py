@@ -6,9 +6,12 @@ waiting until it is done, so that one call for a whole batch would stop the serv
 
 from __future__ import annotations
 
-from pydantic_core import to_json
+from typing import Any
 
-from condrank.service.bodies import read_rank, read_score
+from pydantic_core import to_json
+from scipy.special import expit
+
+from condrank.service.bodies import read_add, read_rank, read_remove, read_score
 from condrank.service.limits import Limits
 from condrank.service.model import Answer, ServedModel
 
@@ -44,9 +47,28 @@ def scores_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
     """Scores of pairs, as `schemas.ScoreAnswer` describes them; the parameters are those of `rankings_json`."""
     pairs = read_score(body, limits).pairs
     scores = model.score([one.query for one in pairs], [one.object for one in pairs])
-    return to_json({"model": model.file_fingerprint, "scores": scores})
+    found = {"model": model.file_fingerprint, "scores": scores}
+    return to_json(found | ({"probabilities": expit(scores).tolist()} if model.gives_probabilities else {}))
+
+
+def added_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
+    """Add objects; the parameters are those of `rankings_json`."""
+    return _count(model, model.add(read_add(body, limits), limits.added))
+
+
+def removed_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
+    """Remove objects; the parameters are those of `rankings_json`."""
+    return _count(model, model.remove(read_remove(body, limits)))
+
+
+def _count(model: ServedModel, objects: int) -> bytes:
+    return to_json({"model": model.file_fingerprint, "objects": objects})
 
 
 def _ranking(answer: Answer) -> bytes:
-    places = [{"id": one, "score": score} for one, score in zip(answer.ids, answer.scores, strict=True)]
+    places: list[dict[str, Any]] = [
+        {"id": one, "score": score} for one, score in zip(answer.ids, answer.scores, strict=True)
+    ]
+    for place, chance in zip(places, answer.probabilities or (), strict=False):
+        place["probability"] = chance
     return to_json({"query": answer.query, "ranking": places})

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import SecretStr
 
 from condrank._version import __version__
-from condrank.service.answers import ranking_json, rankings_json, scores_json
+from condrank.service.answers import added_json, ranking_json, rankings_json, removed_json, scores_json
 from condrank.service.bodies import bound
 from condrank.service.clients import client_of
 from condrank.service.connections import Connections
@@ -25,16 +25,20 @@ from condrank.service.limits import Limits
 from condrank.service.metrics import CONTENT_TYPE, Metrics
 from condrank.service.model import ServedModel
 from condrank.service.page import page_headers, service_page
+from condrank.service.reference import reference_page
 from condrank.service.refusals import Refusal, add_handlers
 from condrank.service.schemas import (
     PLACES,
+    AddRequest,
     HealthAnswer,
     NodeAnswer,
     NodesAnswer,
+    ObjectsAnswer,
     Order,
     RankAnswer,
     Ranked,
     RankRequest,
+    RemoveRequest,
     Role,
     ScoreAnswer,
     ScoreRequest,
@@ -80,7 +84,7 @@ def create_app(
         title="condrank",
         version=__version__,
         summary="Rank objects conditioned on a node, known or new.",
-        docs_url=None,  # its pages load scripts from other hosts
+        docs_url=None,  # FastAPI's page loads scripts from other hosts
         redoc_url=None,
         lifespan=lifespan,
         dependencies=[Depends(_refuse_unknown)],
@@ -90,6 +94,7 @@ def create_app(
     app.add_middleware(Guard, limits=limits, metrics=metrics, token=secret, hosts=hosts)
     add_handlers(app, HEADERS)
     _add_answers(app, holder, limits, work)
+    _add_changes(app, holder, limits, work, secret is not None)
     _add_upkeep(app, holder, metrics, secret is not None)
     app.openapi = _Document(app, holder, limits, secret is not None)  # type: ignore[method-assign]
     return app
@@ -172,6 +177,38 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         return NodeAnswer(id=name, position=position, columns=columns)
 
 
+def _add_changes(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work, has_token: bool) -> None:
+    """Adding and removing objects."""
+    changed = documented(400, 404, 408, 409, 503, 504)
+
+    async def answered(request: Request, job: Callable[..., bytes]) -> Response:
+        if not has_token:
+            raise Refusal(403, "changing objects needs a service with a token; start it with CONDRANK_TOKEN set")
+        body = await _json_body(request)
+        content = await work.run(client_of(request.client), job, holder.current, body, limits)
+        return Response(content, media_type="application/json")
+
+    @app.post(
+        "/objects",
+        response_model=ObjectsAnswer,
+        responses=changed,
+        openapi_extra=body_of(AddRequest),
+        summary="Add objects until the model is loaded again (services with a token only)",
+    )
+    async def add(request: Request) -> Response:
+        return await answered(request, added_json)
+
+    @app.post(
+        "/objects/remove",
+        response_model=ObjectsAnswer,
+        responses=changed,
+        openapi_extra=body_of(RemoveRequest),
+        summary="Remove objects until the model is loaded again (services with a token only)",
+    )
+    async def remove(request: Request) -> Response:
+        return await answered(request, removed_json)
+
+
 def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: bool) -> None:
     """Health, metrics, reloading and the page."""
     page = service_page()
@@ -210,6 +247,11 @@ def _add_upkeep(app: FastAPI, holder: ModelHolder, metrics: Metrics, has_token: 
         if not await asyncio.to_thread(holder.reload):
             raise Refusal(409, f"the old model stays: {holder.error}")
         return health_now(request)
+
+    @app.get("/docs", include_in_schema=False)
+    async def reference(request: Request) -> Response:
+        made = reference_page(app.openapi(), holder.current.about() if request.scope[TRUSTED] else None)
+        return HTMLResponse(made.html, headers={"Content-Security-Policy": made.policy})
 
     @app.get("/", include_in_schema=False)
     async def explorer() -> Response:

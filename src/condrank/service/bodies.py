@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from condrank.service.limits import Limits
 from condrank.service.refusals import Refusal, listed
-from condrank.service.schemas import PLACES, RankRequest, ScoreRequest
+from condrank.service.schemas import PLACES, AddRequest, RankRequest, RemoveRequest, ScoreRequest
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -30,6 +30,24 @@ def read_score(body: bytes, limits: Limits) -> ScoreRequest:
     value = _parsed(body)
     _bound_list(value, "pairs", limits.pairs)
     return _checked(ScoreRequest, value)
+
+
+def read_add(body: bytes, limits: Limits) -> list[Any]:
+    """Objects to add, within the limits."""
+    value = _parsed(body)
+    _bound_list(value, "objects", limits.queries)
+    objects = _checked(AddRequest, value).objects
+    for row, one in enumerate(objects):
+        if not isinstance(one, dict):
+            raise Refusal(422, f"objects.{row}: expected an object of columns with its id, got an id alone")
+    return objects
+
+
+def read_remove(body: bytes, limits: Limits) -> list[Any]:
+    """Ids of objects to remove, within the limits."""
+    value = _parsed(body)
+    _bound_list(value, "ids", limits.pairs)
+    return _checked(RemoveRequest, value).ids
 
 
 def bound(name: str, given: int, most: int) -> None:

@@ -105,6 +105,14 @@ def check_whole_text(given: Any) -> Any:
     return given
 
 
+def check_id(given: Any) -> Any:
+    """An id."""
+    if not _is_id(given):
+        raise wrong(f"expected {ID}, got {_shown(given)}")
+    return given
+
+
+AnyId = Annotated[Any, PlainValidator(check_id), WithJsonSchema(ID_SCHEMA)]
 AnyNode = Annotated[Any, PlainValidator(check_node), WithJsonSchema(NODE_SCHEMA)]
 # After the bounds of a number in its annotation: before them it would hide them from the document.
 WHOLE, WHOLE_TEXT = BeforeValidator(check_whole), BeforeValidator(check_whole_text)

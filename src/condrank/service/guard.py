@@ -15,7 +15,7 @@ from condrank.service.limits import Limits
 from condrank.service.metrics import Metrics
 from condrank.service.refusals import Refusal, refusal
 
-OPEN = ("/", "/health")  # need no token: without it they show nothing of the nodes but how many there are
+OPEN = ("/", "/docs", "/health")  # need no token: without it they show nothing of the nodes but how many there are
 TRUSTED = "condrank.trusted"  # in the scope of a request: whether it brought the token, or needs none
 GONE = 499  # counted if a client went away, as other servers do
 HEADERS = {

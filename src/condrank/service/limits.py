@@ -19,6 +19,8 @@ class Limits:
         Most places of a ranking.
     queries : int
         Most conditioning nodes of a request; it may score ten times as many pairs.
+    added : int
+        Most objects that requests may add to those of the model.
     seconds : float
         Time that a request may take from its last byte to the answer, and that its body may take to arrive.
     workers : int
@@ -42,9 +44,10 @@ class Limits:
     head: float = 10.0
     connections: int = 1000
     per_client: int = 250
+    added: int = 10_000
 
     def __post_init__(self) -> None:
-        for name in ("body", "k", "queries", "workers", "connections", "per_client"):
+        for name in ("body", "k", "queries", "workers", "connections", "per_client", "added"):
             check_count(name, getattr(self, name))
         check_count("waiting", self.waiting, at_least=0)
         for name in ("seconds", "head"):

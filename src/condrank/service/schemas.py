@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from condrank.service.given import WHOLE, AnyNode, Chosen, wrong
+from condrank.service.given import WHOLE, AnyId, AnyNode, Chosen, wrong
 
 ShownId = str | int | float | bool
 Role = Literal["queries", "objects"]
@@ -57,6 +57,12 @@ class Place(BaseModel):
 
     id: ShownId
     score: float
+    probability: Annotated[
+        float | None,
+        Field(
+            description="Of contests (logistic loss): that the conditioning node beats the object; absent otherwise."
+        ),
+    ] = None
 
 
 class Ranked(BaseModel):
@@ -91,6 +97,31 @@ class ScoreAnswer(BaseModel):
 
     model: Annotated[str, Field(description="Fingerprint of the file of the model that answered.")]
     scores: list[float]
+    probabilities: Annotated[
+        list[float] | None, Field(description="Of contests (logistic loss): that the query wins; absent otherwise.")
+    ] = None
+
+
+class AddRequest(Strict):
+    """Objects to rank from now on."""
+
+    objects: Annotated[
+        list[AnyNode],
+        Field(min_length=1, fail_fast=True, description="New objects by their columns, each with its id."),
+    ]
+
+
+class RemoveRequest(Strict):
+    """Objects to rank no longer."""
+
+    ids: Annotated[list[AnyId], Field(min_length=1, fail_fast=True, description="Ids of objects.")]
+
+
+class ObjectsAnswer(BaseModel):
+    """How many objects there are now."""
+
+    model: Annotated[str, Field(description="Fingerprint of the file of the model.")]
+    objects: int
 
 
 class NodesAnswer(BaseModel):
@@ -117,7 +148,9 @@ class ModelAnswer(BaseModel):
         Field(description="Covers the whole saved file with its nodes. The one in a report covers the ranker alone."),
     ]
     queries: Annotated[int, Field(description="Conditioning nodes that are known by id.")]
-    objects: int
+    objects: Annotated[int, Field(description="Objects that are ranked now.")]
+    added: Annotated[int, Field(description="Objects that were added since the model was loaded.")]
+    removed: Annotated[int, Field(description="Objects of the model that were removed since it was loaded.")]
     one_domain: bool
     columns: Annotated[
         dict[Role, dict[str, str]],
@@ -166,7 +199,7 @@ MEANINGS = {
     403: "Not allowed.",
     404: "No node has this id.",
     408: "The body did not arrive in time.",
-    409: "The new model cannot be loaded; the old one stays.",
+    409: "The new model cannot be loaded, and the old one stays; or an object is there already.",
     413: "The body is too large.",
     422: "The request cannot be answered; the message says why.",
     503: "Too many requests are waiting.",

@@ -38,6 +38,8 @@ class ServiceSettings(BaseSettings):
         ``body``, ``k``, ``queries``, ``seconds``, ``workers`` and ``waiting`` of `Limits`.
     head_timeout, max_connections, max_per_client : float or int
         ``head``, ``connections`` and ``per_client`` of `Limits`.
+    max_added : int
+        ``added`` of `Limits`.
     """
 
     model_config = SettingsConfigDict(
@@ -54,6 +56,7 @@ class ServiceSettings(BaseSettings):
     head_timeout: Seconds = Limits.head
     max_connections: Count = Limits.connections
     max_per_client: Count = Limits.per_client
+    max_added: Count = Limits.added
 
     @property
     def limits(self) -> Limits:
@@ -68,6 +71,7 @@ class ServiceSettings(BaseSettings):
             head=self.head_timeout,
             connections=self.max_connections,
             per_client=self.max_per_client,
+            added=self.max_added,
         )
 
 
