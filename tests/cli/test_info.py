@@ -132,7 +132,7 @@ def test_cross_validation_ranks_by_similarity_on_the_same_folds():
     model = TableRanker(ConditionalRanker("reciprocal", "logistic", kernel="rbf", constant=True))
     assert (model.cross_validate(graph, 4, cv=3).fold_keys == expected.fold_keys).all()
     assert found["similarity"]["4"]["rank_loss"]["mean"] == pytest.approx(expected.mean())
-    (row,) = csv.DictReader(io.StringIO(run("evaluate", *given).stdout))
+    row, *_ = csv.DictReader(io.StringIO(run("evaluate", *given).stdout))
     assert float(row["similarity"]) == pytest.approx(expected.mean(), abs=1e-6)
 
 
@@ -156,3 +156,11 @@ def test_reproduce_without_a_name_lists_the_experiments(tmp_path):
     assert {"rps", "newsgroups", "theory"} <= {row["experiment"] for row in rows}
     assert all(row["about"] for row in rows)
     assert {path.name for path in tmp_path.iterdir()} == {"players.csv", "games.csv"}
+
+
+@pytest.mark.parametrize("loss", ["regression", "logistic"])
+def test_games_with_the_logistic_loss_are_measured_as_games(loss):
+    saved("outgoing", loss)
+    found = json.loads(run("evaluate", "model", *FILES, "--json").stdout)["scores"]
+    of_games = {"log_loss", "brier_score", "accuracy"} if loss == "logistic" else set()
+    assert set(found) == {"rank_loss"} | of_games

@@ -84,7 +84,7 @@ def test_input_is_left_alone(rng):
 
 
 def test_measures_are_listed_by_their_names():
-    others = {"LOWER_IS_BETTER", "MEASURES", "make_scorer", "pair_counts"}
+    others = {"LOWER_IS_BETTER", "MEASURES", "coverage", "make_scorer", "pair_counts"}
     assert set(metrics.MEASURES) | others == set(metrics.__all__)
     assert set(metrics.MEASURES) >= metrics.LOWER_IS_BETTER | metrics.OF_ORDER
     assert all(name == measure.__name__ for name, measure in metrics.MEASURES.items())

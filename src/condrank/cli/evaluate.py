@@ -51,6 +51,7 @@ def evaluate(
             "--measure",
             metavar="MEASURE",
             help="Measure: rank_loss, auc, ndcg, log_loss, … (repeatable); ndcg:k=10 sets an option.",
+            show_default="rank_loss; for games with the logistic loss also log_loss, brier_score, accuracy",
         ),
     ] = None,
     per_query: Annotated[
@@ -75,11 +76,14 @@ def evaluate(
 
     check_model(model)
     measures = read_scoring({name: _measure(name) for name in scoring or ["rank_loss"]})
+    of_games = read_scoring(["rank_loss", "log_loss", "brier_score", "accuracy"])
     loaded = None if saved is None else TableRanker.load(saved)
     fills = None if loaded is None else getattr(loaded.encoder_, "impute", None)
     graph = read_tables(tables, allow_missing=fills is not None)
     impute = fills if tables.impute is None else tables.impute.value
     if loaded is not None and not chosen:
+        if not scoring and getattr(loaded.ranker_, "loss", None) == "logistic":
+            measures = of_games
         _show_scores(loaded, graph, measures, saved, as_json, per_query, form, safe_csv)
         return
     if loaded is not None:
@@ -93,6 +97,8 @@ def evaluate(
             say(str(asked.recommended))
         if asked.alpha is None:
             say("λ is chosen in each fold, by what is held out of its training graph")
+    if not scoring and getattr(ranker, "loss", None) == "logistic":
+        measures = of_games
     results = _cross_validate(TableRanker(ranker, impute=impute), graph, chosen, folds, measures)
     compared = _similarity(ranker, graph, chosen, folds, measures, impute)
     if as_json:

@@ -87,6 +87,8 @@ class FittedRanker(Fitted):
         Left-out residuals by setting, as far as they were asked for.
     known : KnownPairs or None
         The pairs of training, for rankings without them.
+    slopes : dict of float
+        Slopes of recalibrated log-odds by setting, for the logistic loss.
     """
 
     settings: Settings
@@ -99,6 +101,7 @@ class FittedRanker(Fitted):
     observed: Observations | None = None
     residuals: dict[int, Residuals] = field(default_factory=dict)
     known: KnownPairs | None = None
+    slopes: dict[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, system: System, sums: FactoredSums | None = None) -> FittedRanker:
@@ -192,7 +195,9 @@ class FittedRanker(Fitted):
         return {"training": observations_to(self.observed, arrays)}
 
     def _residuals_to(self, arrays: Arrays) -> dict[str, Any]:
-        return {"residuals": left_out.to_state(self.residuals, arrays)} if self.residuals else {}
+        given = {"residuals": left_out.to_state(self.residuals, arrays)} if self.residuals else {}
+        slopes = plain("slopes", {str(setting): slope for setting, slope in self.slopes.items()})
+        return given | ({"slopes": slopes} if slopes else {})
 
     def _known_to(self, arrays: Arrays, model: Any) -> dict[str, Any]:
         """The known pairs, unless they are those whose coefficients the model has."""
@@ -229,7 +234,8 @@ class FittedRanker(Fitted):
             observed = observations_from(given["training"], held.under("training"))
             check_same("shape of the labels", list(observed.shape), [model.rows.n_nodes, model.cols.n_nodes])
         residuals = left_out.from_state(given.get("residuals", {}), held.under("residuals"))
-        kept: dict[str, Any] = {"sums": sums, "observed": observed, "residuals": residuals}
+        slopes = left_out.slopes_from(given.get("slopes", {}))
+        kept: dict[str, Any] = {"sums": sums, "observed": observed, "residuals": residuals, "slopes": slopes}
         kept["known"] = known_from(given, held, model)
         return cls(model, objects, n_features, settings, plan, n_iter, history, **kept)
 
@@ -237,7 +243,7 @@ class FittedRanker(Fitted):
         """The same state with weights W."""
         losses = None if history is None else tuple(history)
         check_weights(W, self.alpha)
-        return replace(self, model=self._model(W), n_iter=n_iter, history=losses, residuals={})
+        return replace(self, model=self._model(W), n_iter=n_iter, history=losses, residuals={}, slopes={})
 
     def at(self, alpha: float, solution: Solution) -> FittedRanker:
         """The same state at another λ."""
@@ -248,6 +254,7 @@ class FittedRanker(Fitted):
             n_iter=solution.n_iter,
             settings=replace(self.settings, alpha=alpha),
             residuals={},
+            slopes={},
         )
 
     def _model(self, W: Any) -> Any:

@@ -126,3 +126,10 @@ def from_state(given: Any, held: Held) -> dict[int, Residuals]:
     if not isinstance(given, dict) or not set(given) <= {str(setting) for setting in SETTINGS}:
         raise ValueError(f"residuals must be by setting, {list(SETTINGS)}, got {given!r:.60}")
     return {int(name): Residuals.from_state(one, held.under(name)) for name, one in given.items()}
+
+
+def slopes_from(given: Any) -> dict[int, float]:
+    """The stored slopes of some settings."""
+    if not isinstance(given, dict) or not set(given) <= {str(setting) for setting in SETTINGS}:
+        raise ValueError(f"slopes must be by setting, {list(SETTINGS)}, got {given!r:.60}")
+    return {int(name): check_number("slopes", slope, at_least=0.0) for name, slope in given.items()}

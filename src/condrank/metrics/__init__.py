@@ -40,6 +40,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from condrank.metrics.games import accuracy, brier_score, log_loss
+from condrank.metrics.intervals import coverage
 from condrank.metrics.pairs import (
     auc,
     concordance_index,
@@ -69,6 +70,7 @@ __all__ = [
     "average_precision",
     "brier_score",
     "concordance_index",
+    "coverage",
     "hit_rate_at_k",
     "kendall_tau",
     "log_loss",

@@ -119,11 +119,15 @@ def _games(
     """Where the observed games of each query start, their outcomes from 0 to 1, and their scores."""
     check_choice("scale", scale, SCALES)
     indptr, y, h = read_given(Y_true, Y_score, groups).observed()
-    y, h = y.astype(np.float64), h.astype(np.float64)
+    return indptr, outcomes_of(y.astype(np.float64), scale, name), h.astype(np.float64)
+
+
+def outcomes_of(y: Floats, scale: str, name: str) -> Floats:
+    """Outcomes of games from 0 to 1; raises if they are on no scale of games."""
     low, high = float(y.min(initial=0.0)), float(y.max(initial=0.0))
     if low < -1 or high > 1:
         raise ValueError(f"Y_true must be outcomes from 0 to 1, or from -1 to 1, for {name}, got {low:g} to {high:g}")
-    return indptr, (1 + y) / 2 if low < 0 or scale == "outcome" else y, h
+    return (1 + y) / 2 if low < 0 or scale == "outcome" else y
 
 
 def _probability(h: Floats, scale: str) -> Floats:

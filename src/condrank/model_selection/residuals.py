@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from condrank.exceptions import RelationWarning
 from condrank.fitting.judging import edge_scores
@@ -19,14 +20,19 @@ from condrank.model_selection.splits import SettingSplit
 from condrank.observations.edges import all_edges
 from condrank.problem.problem import Problem
 
+#: The largest slope of recalibrated log-odds, for games that are all predicted.
+STEEPEST = 50.0
+
 
 class Pairs(NamedTuple):
-    """Pairs of a setting with ``|y - h|``: numbers of their conditioning nodes and objects in the whole graph."""
+    """Left-out pairs of a setting: numbers of their nodes in the whole graph, labels, weights and scores."""
 
     setting: int
     queries: np.ndarray
     objects: np.ndarray
-    residuals: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    scores: np.ndarray
 
 
 def left_out_residuals(
@@ -94,7 +100,7 @@ def _by_shortcut(ranker: Any, graph: RelationGraph, setting: int) -> Residuals:
     if not graph.is_two_domain:
         np.fill_diagonal(counted, False)
     queries, objects = np.nonzero(counted)
-    pairs = Pairs(setting, queries, objects, np.abs(labels - scores)[counted])
+    pairs = Pairs(setting, queries, objects, labels[counted], np.ones(len(queries)), scores[counted])
     return _gathered([pairs], graph, cv)[setting]
 
 
@@ -138,9 +144,9 @@ def _judged(fitted: Any, test: RelationGraph, setting: int, chosen: tuple[np.nda
     first, second = chosen if fitted.rank_by == "outgoing" else chosen[::-1]
     edges = all_edges(observed)
     if edges.n_pairs == 0:
-        return Pairs(setting, first[:0], second[:0], np.empty(0))
+        return Pairs(setting, first[:0], second[:0], *[np.empty(0)] * 3)
     scores = edge_scores(fitted.fitted_.model, Conditioned(queries, objects, edges))
-    return Pairs(setting, first[edges.sources], second[edges.indices], np.abs(edges.values - scores))
+    return Pairs(setting, first[edges.sources], second[edges.indices], edges.values, edges.weights, scores)
 
 
 def _gathered(parts: Any, graph: RelationGraph, made_by: str) -> dict[int, Residuals]:
@@ -149,7 +155,8 @@ def _gathered(parts: Any, graph: RelationGraph, made_by: str) -> dict[int, Resid
     listed = list(parts)
     for setting in sorted({part.setting for part in listed}):
         of_setting = [part[1:] for part in listed if part.setting == setting]
-        queries, objects, residuals = (np.concatenate(one) for one in zip(*of_setting, strict=True))
+        queries, objects, labels, _, scores = (np.concatenate(one) for one in zip(*of_setting, strict=True))
+        residuals = np.abs(labels - scores)
         if one_domain:
             counted = queries != objects
             queries, objects, residuals = queries[counted], objects[counted], residuals[counted]
@@ -158,11 +165,62 @@ def _gathered(parts: Any, graph: RelationGraph, made_by: str) -> dict[int, Resid
     return found
 
 
-def given_residuals(ranker: Any, graph: RelationGraph, known: Any) -> dict[int, Residuals]:
-    """Residuals of a fitted ranker on a graph with nodes that it did not learn from, by setting (2 to 4).
+def left_out_slopes(
+    ranker: Any, graph: RelationGraph, settings: Sequence[int], n_splits: int, random_state: Any
+) -> dict[int, float]:
+    """The slopes a of probabilities sigmoid(a h) that suit left-out games best, by setting.
 
-    ``known(queries, objects)`` tells which conditioning nodes and which objects it learned from. Pairs of two known
-    nodes are not counted, because it may have learned from their labels.
+    The folds are those of `left_out_residuals`. A constant would break P(v beats v') = 1 - P(v' beats v), so only a
+    slope is fitted; and settings 2 and 3, which are the two directions of the same games, have one slope.
+    """
+    parts: list[Pairs] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RelationWarning)
+        if 1 in settings:
+            parts += _edges_out(ranker, graph, n_splits, random_state)
+        if set(settings) - {1}:
+            parts += _nodes_out(ranker, graph, {2, 3, 4}, min(n_splits, *graph.shape), random_state)
+    return _slopes(parts, read_settings(ranker, graph, draw=False).centre)
+
+
+def _slopes(parts: Sequence[Pairs], centre: float) -> dict[int, float]:
+    """The slope of each setting that has games."""
+    slopes: dict[int, float] = {}
+    for settings in ((1,), (2, 3), (4,)):
+        games = [part for part in parts if part.setting in settings and len(part.labels)]
+        if games:
+            labels, weights, scores = (np.concatenate([part[place] for part in games]) for place in (3, 4, 5))
+            slope = best_slope(labels if centre else (1 + labels) / 2, scores, weights)
+            slopes |= dict.fromkeys(settings, slope)
+    return slopes
+
+
+def best_slope(won: np.ndarray, log_odds: np.ndarray, weights: np.ndarray) -> float:
+    """The a from 0 to `STEEPEST` with the lowest weighted log loss of sigmoid(a h). The loss is convex in a."""
+    lost, h, weights = 1.0 - won, log_odds.astype(np.float64), weights / weights.sum()
+
+    def loss(a: float) -> float:
+        return float(weights @ (won * np.logaddexp(0, -a * h) + lost * np.logaddexp(0, a * h)))
+
+    found = minimize_scalar(loss, bounds=(0.0, STEEPEST), method="bounded", options={"xatol": 1e-6})
+    return float(found.x)
+
+
+def given_residuals(ranker: Any, graph: RelationGraph, known: Any) -> dict[int, Residuals]:
+    """Residuals of a fitted ranker on a graph with nodes that it did not learn from, by setting (2 to 4)."""
+    return _gathered(_given(ranker, graph, known), graph, "given nodes")
+
+
+def given_slopes(ranker: Any, graph: RelationGraph, known: Any) -> dict[int, float]:
+    """The slopes of `left_out_slopes`, for games of nodes that a fitted ranker did not learn from."""
+    return _slopes(_given(ranker, graph, known), ranker.fitted_.settings.centre)
+
+
+def _given(ranker: Any, graph: RelationGraph, known: Any) -> list[Pairs]:
+    """Pairs with a new node, by setting.
+
+    ``known(queries, objects)`` tells which conditioning nodes and which objects the ranker learned from. Pairs of two
+    known nodes are not counted, because it may have learned from their labels.
     """
     queries, objects, _ = graph.conditioned(ranker.rank_by)
     of_queries, of_objects = known(queries, objects)
@@ -170,4 +228,4 @@ def given_residuals(ranker: Any, graph: RelationGraph, known: Any) -> dict[int, 
     new_query, new_object = ~of_queries[pairs.queries], ~of_objects[pairs.objects]
     setting = np.select([new_query & new_object, new_query, new_object], [4, 2, 3], 1)
     parts = [Pairs(one, *(each[setting == one] for each in pairs[1:])) for one in (2, 3, 4)]
-    return _gathered([part for part in parts if len(part.residuals)], graph, "given nodes")
+    return [part for part in parts if len(part.labels)]

@@ -7,6 +7,7 @@ is drawn.
 
 from __future__ import annotations
 
+from condrank.plots.calibration import CalibrationDisplay
 from condrank.plots.coordinates import CoordinatesDisplay
 from condrank.plots.curves import LossCurveDisplay
 from condrank.plots.hodge import HodgeDisplay
@@ -15,6 +16,7 @@ from condrank.plots.relation import RelationDisplay, deal_out
 from condrank.plots.simplex import SimplexDisplay
 
 __all__ = [
+    "CalibrationDisplay",
     "CoordinatesDisplay",
     "HodgeDisplay",
     "LossCurveDisplay",

@@ -11,6 +11,7 @@ from condrank.base.checks import check_scores
 from condrank.graph import RelationGraph
 from condrank.nodes import Nodes
 from condrank.rankers.base import Ranker, fitted_of, read_pair
+from condrank.rankers.intervals import recalibrated as recalibrate
 
 
 class Contests(Ranker):
@@ -20,14 +21,24 @@ class Contests(Ranker):
     loss: str
 
     @available_if(lambda self: self.loss == "logistic")
-    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
+    def predict_proba(self, queries: Any, objects: Any = None, *, recalibrated: bool = False) -> np.ndarray:
         """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only.
 
         With ``rank_by="incoming"`` it is the probability that each object beats each conditioning node. The
         probabilities of the two directions of a pair sum to one exactly.
+
+        Parameters
+        ----------
+        queries, objects
+            As in `predict`.
+        recalibrated : bool
+            Multiply the log-odds by the slope that suits games best that were left out in the same setting, as
+            `calibrate` finds it: less than 1 if the model is too sure. The order of the objects stays the same, unless
+            some are known and others new.
         """
-        model = fitted_of(self).model
-        return model.probabilities(*read_pair(self, queries, objects))
+        pair = read_pair(self, queries, objects)
+        probabilities = fitted_of(self).model.probabilities(*pair)
+        return recalibrate(self, probabilities, *pair) if recalibrated else probabilities
 
     def strengths(self, nodes: Any) -> np.ndarray:
         """Strengths f(v) of nodes, (n_nodes,), for a reciprocal relation learned with ``constant=True``.

@@ -74,6 +74,10 @@ class Intervals(Ranker):
     ) -> Self:
         """Make the residuals of `predict_interval` now: from the training graph, or from a graph with other nodes.
 
+        For ``loss="logistic"``, find the slopes a of recalibrated probabilities sigmoid(a h) instead, for
+        ``predict_proba(..., recalibrated=True)``: those that suit games that were left out best, one number for each
+        setting (one for settings 2 and 3), always by folds.
+
         Without a graph, parts of the training graph are left out and predicted by models that were fitted to the rest
         with the same parameters (λ is not chosen again). On complete graphs with the regression loss this costs a few
         fits for settings 1 to 3, by exact shortcuts; otherwise ``n_splits`` fits for setting 1 and ``n_splits`` for
@@ -98,15 +102,15 @@ class Intervals(Ranker):
             Seed of the folds.
         """
         fitted: FittedRanker = fitted_of(self)
-        check_intervals(self)
         n_splits = check_count("n_splits", n_splits, at_least=2)
         asked = _read_settings(self, settings)
-        made = dict(fitted.residuals)
+        name = "slopes" if self.loss == "logistic" else "residuals"
         if graph is None:
-            made |= _left_out(self, asked, n_splits, random_state)
+            found = _left_out(self, name, asked, n_splits, random_state)
         else:
-            made |= _on_graph(self, graph, asked)
-        self._keep(replace(fitted, residuals=dict(sorted(made.items()))))
+            found = _on_graph(self, name, graph, asked)
+        made = getattr(fitted, name) | found
+        self._keep(replace(fitted, **{name: dict(sorted(made.items()))}))
         return self
 
 
@@ -118,8 +122,7 @@ def interval(
     if coverage >= 1:
         raise ValueError(f"coverage must be between 0 and 1, got {coverage!r}")
     check_intervals(ranker)
-    setting = 4 - 2 * known_queries.astype(int) - known_objects.astype(int)
-    setting = np.broadcast_to(np.array([0, 1, 3, 2, 4])[setting], scores.shape)
+    setting = np.broadcast_to(settings_of(known_queries, known_objects), scores.shape)
     widths = np.zeros(max(SETTINGS) + 1)
     for one in np.unique(setting).tolist():
         widths[one] = residuals_for(ranker, one).half_width(coverage)
@@ -135,6 +138,29 @@ def interval(
     if fitted_of(ranker).settings.centre:  # probabilities
         return np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
     return lower, upper
+
+
+def settings_of(known_queries: np.ndarray, known_objects: np.ndarray) -> np.ndarray:
+    """The setting of pairs, by whether their nodes are known."""
+    return np.array([[4, 2], [3, 1]])[known_queries.astype(int), known_objects.astype(int)]
+
+
+def recalibrated(ranker: Any, probabilities: np.ndarray, first: Nodes, second: Nodes | None) -> np.ndarray:
+    """sigmoid(a h) of probabilities sigmoid(h) (n_queries, n_objects), with the slope a of each pair's setting.
+
+    The two directions of a pair sum to one as exactly as before: both have the same slope.
+    """
+    known = known_nodes(ranker, first, second)
+    setting = settings_of(known[0][:, None], known[1][None, :])
+    slopes = np.zeros(max(SETTINGS) + 1)
+    for one in np.unique(setting).tolist():
+        if one not in fitted_of(ranker).slopes:
+            ranker.calibrate(settings=[one])
+        slopes[one] = fitted_of(ranker).slopes[one]
+    with np.errstate(divide="ignore"):
+        log_odds = np.log(probabilities) - np.log(1.0 - probabilities)
+    half = np.tanh(np.clip(log_odds, -1e3, 1e3) * slopes[setting] / 2) / 2
+    return 0.5 + np.round(half * 2.0**53) / 2.0**53
 
 
 def residuals_for(ranker: Any, setting: int) -> Residuals:
@@ -177,28 +203,32 @@ def _read_settings(ranker: Any, settings: Any) -> list[int]:
     return asked
 
 
-def _left_out(ranker: Any, asked: list[int], n_splits: int, random_state: Any) -> dict[int, Residuals]:
-    from condrank.model_selection.residuals import left_out_residuals
+def _left_out(ranker: Any, name: str, asked: list[int], n_splits: int, random_state: Any) -> dict[int, Any]:
+    """Residuals or slopes of what is left out of the training graph."""
+    from condrank.model_selection.residuals import left_out_residuals, left_out_slopes
     from condrank.rankers.conditional import ConditionalRanker
 
     graph = fitted_of(ranker).graph
     if graph is None:
         raise ValueError(
-            "this ranker has no left-out residuals and no labels to make them from (it was loaded, or learned by "
+            f"this ranker has no left-out {name} and no labels to make them from (it was loaded, or learned by "
             "partial_fit): call calibrate() before save, or save with training=True, or run condrank fit --intervals; "
             "or calibrate(graph) with a graph of other nodes"
         )
     plain = ConditionalRanker(**ranker._saved_params() | {"warm_start": False})
-    return left_out_residuals(plain, graph, asked, n_splits, random_state)
+    make = left_out_slopes if name == "slopes" else left_out_residuals
+    return make(plain, graph, asked, n_splits, random_state)
 
 
-def _on_graph(ranker: Any, graph: Any, asked: list[int]) -> dict[int, Residuals]:
-    from condrank.model_selection.residuals import given_residuals
+def _on_graph(ranker: Any, name: str, graph: Any, asked: list[int]) -> dict[int, Any]:
+    """Residuals or slopes on the new nodes of a graph."""
+    from condrank.model_selection.residuals import given_residuals, given_slopes
 
     if not isinstance(graph, RelationGraph):
         raise ValueError(f"graph must be a RelationGraph, got {type(graph).__name__}")
     refuse_raw(graph)
-    found = given_residuals(ranker, graph, lambda first, second: known_nodes(ranker, first, second))
+    make = given_slopes if name == "slopes" else given_residuals
+    found: dict[int, Any] = make(ranker, graph, lambda first, second: known_nodes(ranker, first, second))
     found = {setting: one for setting, one in found.items() if setting in asked}
     if not found:
         raise ValueError(

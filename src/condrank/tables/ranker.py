@@ -23,6 +23,7 @@ from condrank.nodes.similarity import check_kernel
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.contests import strengths_of
+from condrank.rankers.intervals import recalibrated as recalibrate
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import joined, read_restriction
 from condrank.tables.defaults import default_ranker, is_split
@@ -205,11 +206,12 @@ class TableRanker(TableIntervals):
         return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
 
     @available_if(lambda self: getattr(getattr(self, "ranker_", self.ranker), "loss", None) == "logistic")
-    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Probability that each conditioning node beats each object, (n_queries, n_objects); loss="logistic" only."""
+    def predict_proba(self, queries: Any, objects: Any = None, *, recalibrated: bool = False) -> np.ndarray:
+        """Probability that each conditioning node beats each object, as `ConditionalRanker.predict_proba` says."""
         check_is_fitted(self, "ranker_")
-        first, _ = self.queries_.read(queries, "queries")
-        return fitted_of(self.ranker_).model.probabilities(first, self.read_objects(objects)[0])
+        pair = self.queries_.read(queries, "queries")[0], self.read_objects(objects)[0]
+        probabilities = fitted_of(self.ranker_).model.probabilities(*pair)
+        return recalibrate(self.ranker_, probabilities, *pair) if recalibrated else probabilities
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
         """Scores of aligned pairs, ``objects[i]`` conditioned on ``queries[i]``, (n_pairs,); given as for `rank`."""
