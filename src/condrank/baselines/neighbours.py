@@ -39,6 +39,8 @@ class NearestNeighbours(Baseline):
         k, at most the number of training nodes; of equally similar nodes the first are taken.
     kernel, gamma, degree, coef0, kernel_params
         Similarity of nodes, as in `condrank.ConditionalRanker`; it need not be positive semi-definite here.
+    object_kernel : str, Kernel or callable, optional
+        Similarity of the objects of a second domain; by default ``kernel``.
 
     Notes
     -----
@@ -57,8 +59,9 @@ class NearestNeighbours(Baseline):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
+        object_kernel: str | Callable[..., Any] | None = None,
     ):
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+        super().__init__(kernel, gamma, degree, coef0, kernel_params, object_kernel)
         self.n_neighbors = n_neighbors
 
     def fit(self, X: Any, Y: Any = None) -> NearestNeighbours:
@@ -67,9 +70,7 @@ class NearestNeighbours(Baseline):
         k = check_count("n_neighbors", self.n_neighbors)
         if graph.n_edges == 0:
             raise ValueError("the graph has no observed edge: there is nothing to learn from")
-        rows = cols = NodeSimilarity(self._node_kernel(graph.nodes), graph.nodes)
-        if graph.is_two_domain:
-            cols = NodeSimilarity(self._node_kernel(graph.objects), graph.objects)
+        rows, cols = self.similarities(graph)
         self._keep_scorer(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.objects, graph.n_features_in_)
         return self
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from condrank.base.checks import check_number
+from condrank.base.checks import check_number, check_numbers
 from condrank.baselines.base import WeightedBaseline
 from condrank.graph import RelationGraph
 from condrank.models.model import Model
+from condrank.nodes import Nodes
+from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph
 
 
@@ -35,6 +38,8 @@ class TwoStepRidge(WeightedBaseline):
     fit_intercept : bool
         Learn from Y - c and add c to the scores, where c is the mean of all training labels. Two steps minimise no
         single objective over c, so this c is a definition: predictions go to the mean as λ and μ grow.
+    object_kernel : str, Kernel or callable, optional
+        Kernel of the objects of a second domain; by default ``kernel``.
 
     Attributes
     ----------
@@ -55,8 +60,9 @@ class TwoStepRidge(WeightedBaseline):
         kernel_params: dict[str, Any] | None = None,
         constant: bool = False,
         fit_intercept: bool = False,
+        object_kernel: str | Callable[..., Any] | None = None,
     ):
-        super().__init__(kernel, gamma, degree, coef0, kernel_params)
+        super().__init__(kernel, gamma, degree, coef0, kernel_params, object_kernel)
         self.alpha = alpha
         self.alpha_objects = alpha_objects
         self.constant = constant
@@ -79,9 +85,23 @@ class TwoStepRidge(WeightedBaseline):
         if self.fit_intercept:
             mean = relation.total() / relation.n_edges
             W = W - np.multiply.outer(mean * rows.ones, cols.ones)
-        W = W / np.multiply.outer(rows.sigma + alpha, cols.sigma + alpha_objects)
-        self._keep_scorer(Model(rows, cols, W, offset=mean), graph.objects, graph.n_features_in_)
+        self.keep_at(Model(rows, cols, W, offset=mean), alpha, alpha_objects, graph.objects, graph.n_features_in_)
         return self
+
+    def path(self, alphas: Iterable[float]) -> Iterator[TwoStepRidge]:
+        """Fitted rankers with λ = μ for other values of λ, from the eigendecompositions of this fit. O(r r') each."""
+        fitted, reduced = fitted_of(self), self._reduced
+        for alpha in check_numbers("alphas", alphas, above=0.0):
+            ranker = copy.copy(self)
+            ranker.alpha, ranker.alpha_objects = alpha, None
+            ranker.keep_at(reduced, alpha, alpha, fitted.objects, fitted.n_features)
+            yield ranker
+
+    def keep_at(self, reduced: Model, alpha: float, alpha_objects: float, objects: Nodes, n_features: int) -> None:
+        """Keep the labels in coordinates, and the model that they give for λ and μ."""
+        self._reduced = reduced
+        W = reduced.W / np.multiply.outer(reduced.rows.sigma + alpha, reduced.cols.sigma + alpha_objects)
+        self._keep_scorer(reduced.with_weights(W), objects, n_features)
 
     def check_alphas(self, graph: RelationGraph) -> tuple[float, float]:
         """λ and μ, after checks; a ValueError if the graph is not complete."""

@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from condrank.base.arrays import check_features
+from condrank.exceptions import RelationWarning
 from condrank.fitting.judging import NOTHING_TO_RANK, rankable
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
@@ -231,7 +232,7 @@ _lock, _searches, _filters = Lock(), 0, ExitStack()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Ignore ConvergenceWarning: the fits of a search need not converge.
+    """Ignore ConvergenceWarning, as the fits of a search need not converge, and RelationWarning: the last fit warns.
 
     Warning filters apply to the whole process, and searches may run in threads. So the first search sets the filter and
     the last one removes it.
@@ -241,6 +242,7 @@ def quiet() -> Iterator[None]:
         if _searches == 0:
             _filters.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", RelationWarning)
         _searches += 1
     try:
         yield

@@ -1,0 +1,47 @@
+"""The time of a search: what is left, and what the next candidate will take, judged by those before it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+#: Seconds that have passed; tests replace it.
+clock: Callable[[], float] = time.perf_counter
+# Seconds for an operation before anything was timed: a slow core.
+FIRST_RATE = 2e-10
+# Estimates are raised by this, because a candidate that takes longer than estimated cannot be stopped halfway.
+CAUTION = 1.3
+
+
+class Budget:
+    """Seconds since the start, and estimates from operation counts.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds for the whole search with its last fits; None for no limit.
+    """
+
+    def __init__(self, limit: float | None):
+        self.limit, self.started = limit, clock()
+        self._rates: dict[str, float] = {}
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return clock() - self.started
+
+    def learn(self, kind: str, flops: float, seconds: float) -> None:
+        """Remember what operations of a kind took; of two measurements the mean counts, the last one twice."""
+        if flops > 0:
+            rate, before = seconds / flops, self._rates.get(kind)
+            self._rates[kind] = rate if before is None else (before + 2 * rate) / 3
+
+    def seconds(self, kind: str, flops: float) -> float:
+        """What so many operations of a kind will take. Kinds that were not seen yet take as long as the slowest one."""
+        rate = self._rates.get(kind, max(self._rates.values(), default=FIRST_RATE))
+        return CAUTION * flops * rate
+
+    def affords(self, seconds: float) -> bool:
+        """Whether so many more seconds are within the limit."""
+        return self.limit is None or self.elapsed + seconds <= self.limit

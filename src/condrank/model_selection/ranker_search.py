@@ -1,0 +1,414 @@
+"""RankerSearch: chooses how to rank, judged on holdouts of the setting that is asked for, beside baselines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from condrank.base.checks import check_choice, check_count, check_number
+from condrank.base.warn import warn
+from condrank.diagnosis import recommend
+from condrank.graph import RelationGraph
+from condrank.model_selection import stages
+from condrank.model_selection._splitter import SETTINGS
+from condrank.model_selection.budget import Budget
+from condrank.model_selection.choices import Choice, Space
+from condrank.model_selection.holdouts import Holdouts, in_single
+from condrank.model_selection.judging import quiet
+from condrank.model_selection.leaderboard import Leaderboard, LeaderboardRow
+from condrank.model_selection.relevance import changed
+from condrank.model_selection.search import ConditionalRankerCV
+from condrank.model_selection.trials import Candidate, Judge, Judged, pair_counts_of, simplest, work
+from condrank.rankers.base import fitted_of
+from condrank.rankers.checks import as_graph
+from condrank.rankers.conditional import ConditionalRanker
+from condrank.rankers.saving import Saved
+
+# Shares held out: of all nodes (or edges) for the last judgement, and of the others for each choice.
+RESERVED, HELD_OUT = 0.2, 1 / 3
+FEWEST_HOLDOUTS = 3
+# Precision of the last fit, unless a ranker is given: rankings need no more.
+PRECISION = {"tol": 1e-6, "max_iter": 1000}
+# Number of first kernels that are tried with a prior.
+WITH_PRIOR = 3
+# Nodes that are known in each setting: conditioning nodes, objects.
+KNOWN = {1: (True, True), 2: (False, True), 3: (True, False), 4: (False, False)}
+
+
+class RankerSearch(Saved):
+    """Choose how to rank, step by step, by the rank loss on holdouts of the setting that is asked for.
+
+    The steps: baselines; kernel and preparation of the features; similarity prior; constant; loss; widths, or powers of
+    kernels; weights of views; identities of known nodes; compared features; kernels of pairs. λ is chosen for every
+    candidate. A step is taken if it lowers the loss by more than one standard error of the paired difference; of
+    candidates that are not worse than the best by more than one standard error, the simplest is taken. If nothing that
+    was learned is better than the best baseline by that rule, the baseline is returned, and ``summary_`` says so.
+
+    A share of the nodes is reserved: no choice sees them, and ``loss_`` is measured on them. The chosen ranker is then
+    fitted to the whole graph.
+
+    Parameters
+    ----------
+    ranker : ConditionalRanker, optional
+        Its relation, loss and ``rank_by`` are kept, and it is a candidate itself. By default relation and first loss
+        are those that `condrank.diagnose` recommends, and other losses are tried.
+    setting : {1, 2, 3, 4}
+        What will be new when the ranker is used: only the edge, the conditioning node, the object, or both nodes.
+    n_holdouts : int
+        Number of holdouts on which every candidate is judged, at least 3.
+    time_limit : float, optional
+        Seconds for everything, also the last fit. The next candidate is tried only if there is time for it and for the
+        last fits, by what the candidates before it took.
+    baselines : bool
+        Whether baselines are candidates.
+    max_nodes : int
+        A holdout is taken from at most so many nodes of each side, drawn at random for each holdout.
+    callback : callable, optional
+        Called with a `LeaderboardRow` whenever a candidate was judged.
+    verbose : bool
+        Print these rows to the standard error stream.
+    random_state : int, RandomState instance or None
+        Seed of all draws.
+
+    Attributes
+    ----------
+    best_ranker_ : ConditionalRanker, PreparedRanker or a baseline
+        The chosen ranker, fitted to the whole graph.
+    best_params_ : dict
+        Its parameters that differ from the defaults, and the preparation of its features.
+    leaderboard_ : Leaderboard
+        All candidates that were judged, the best first.
+    loss_, loss_error_ : float
+        Rank loss on the reserved part, which no choice has seen, and its standard error over conditioning nodes (over
+        groups if these were held out); NaN if nothing could be held out.
+    summary_ : str
+        One sentence: what was chosen, and what it gains over the best baseline.
+    learned_ : bool
+        False if a baseline is returned.
+    held_out_by_ : {"nodes", "groups", "classes", "edges"}
+        What was held out whole.
+
+    Examples
+    --------
+    >>> from condrank.datasets import make_digits_task
+    >>> from condrank.model_selection import RankerSearch
+    >>> train, test = make_digits_task(n_train=100, n_test=50, random_state=0)
+    >>> search = RankerSearch(random_state=0).fit(train)
+    >>> search.held_out_by_, search.score(test) > 0.5
+    ('classes', True)
+    """
+
+    best_ranker_: Any
+
+    def __init__(
+        self,
+        ranker: Any = None,
+        *,
+        setting: int = 4,
+        n_holdouts: int = 3,
+        time_limit: float | None = None,
+        baselines: bool = True,
+        max_nodes: int = 1500,
+        callback: Callable[[LeaderboardRow], None] | None = None,
+        verbose: bool = False,
+        random_state: Any = None,
+    ):
+        self.ranker = ranker
+        self.setting = setting
+        self.n_holdouts = n_holdouts
+        self.time_limit = time_limit
+        self.baselines = baselines
+        self.max_nodes = max_nodes
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, Y: Any = None, groups: Any = None) -> RankerSearch:
+        """Search, then fit the chosen ranker to the whole graph.
+
+        Parameters
+        ----------
+        X : RelationGraph, or array-like or scipy sparse array of shape (n_nodes, n_features)
+            A graph; or features.
+        Y : array-like or scipy sparse array of shape (n_nodes, n_nodes), optional
+            Relation values if X is features.
+        groups : array-like with an entry for each node, or dict from id to group, optional
+            Groups of nodes that are held out whole (settings 2 to 4); for two domains a pair, for the conditioning
+            nodes and the objects, None for a side without groups. By default the classes of a graph that was made from
+            classes, if there are enough of them.
+        """
+        graph = as_graph(X, Y)
+        self._check(graph)
+        state = _State(self, graph, groups)
+        with quiet():
+            try:
+                state.search()
+            except KeyboardInterrupt:
+                state.interrupted = True
+                warn("the search was interrupted: the best candidate so far is fitted", UserWarning)
+            chosen = state.chosen()
+            self.loss_, self.loss_error_ = state.reserved_loss(chosen)
+        self.best_ranker_ = state.final(chosen).fit(graph)
+        self.learned_, self.held_out_by_ = not chosen.is_baseline, state.holdouts.by
+        self.best_params_ = {"preparation": chosen.preparation} | _params(chosen.ranker)
+        self.leaderboard_, self.summary_ = state.leaderboard(chosen), state.summary(chosen, self.loss_)
+        self._keep(fitted_of(self.best_ranker_))
+        return self
+
+    @property
+    def rank_by(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The edges that the ranker ranks by."""
+        return "outgoing" if self.ranker is None else self.ranker.rank_by
+
+    @property
+    def relation(self) -> str:
+        """The relation of the chosen ranker; of a baseline, that of the given ranker."""
+        return getattr(vars(self).get("best_ranker_", self.ranker), "relation", "ordinary")
+
+    @property
+    def loss(self) -> str | None:
+        """The loss of the chosen ranker; None for a baseline."""
+        return getattr(vars(self).get("best_ranker_", self.ranker), "loss", None)
+
+    @available_if(lambda self: self.loss == "logistic")
+    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
+        """Probability that each conditioning node beats each object, if the chosen ranker has the logistic loss."""
+        return self.best_ranker_.predict_proba(queries, objects)
+
+    @available_if(lambda self: hasattr(vars(self).get("best_ranker_"), "strengths"))
+    def strengths(self, nodes: Any) -> np.ndarray:
+        """Strengths of nodes, as `ConditionalRanker.strengths`."""
+        return self.best_ranker_.strengths(nodes)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The state of the chosen ranker; the leaderboard is not kept."""
+        fitted_of(self)
+        if not isinstance(self.best_ranker_, Saved):
+            raise ValueError(f"a {type(self.best_ranker_).__name__} cannot be saved; a ConditionalRanker can")
+        return self.best_ranker_.to_state()
+
+    def _check(self, graph: RelationGraph) -> None:
+        check_choice("setting", self.setting, SETTINGS)
+        if check_count("n_holdouts", self.n_holdouts) < FEWEST_HOLDOUTS:
+            raise ValueError(
+                f"n_holdouts must be at least {FEWEST_HOLDOUTS}, because one or two choose badly, got {self.n_holdouts}"
+            )
+        if self.time_limit is not None:
+            check_number("time_limit", self.time_limit, above=0.0)
+        check_count("max_nodes", self.max_nodes, 10)
+        if self.ranker is not None and (
+            not isinstance(self.ranker, ConditionalRanker) or isinstance(self.ranker, ConditionalRankerCV)
+        ):
+            raise ValueError(f"ranker must be a ConditionalRanker, whose parameters are searched, got {self.ranker!r}")
+        if graph.n_edges == 0:
+            raise ValueError("the graph has no observed edge: there is nothing to learn from")
+
+
+def _params(ranker: Any) -> dict[str, Any]:
+    """Parameters that differ from the defaults, without those of the precision."""
+    defaults, found = type(ranker)().get_params(deep=False), ranker.get_params(deep=False)
+    left_out = ("tol", "max_iter")
+    return {name: value for name, value in found.items() if name not in left_out and value != defaults[name]}
+
+
+class _State:
+    """A search that is under way: holdouts, what was judged, and the best so far."""
+
+    def __init__(self, search: RankerSearch, graph: RelationGraph, groups: Any):
+        self.options, self.graph, self.budget = search, graph, Budget(search.time_limit)
+        self.given: ConditionalRanker | None = search.ranker
+        self.interrupted, self.n_skipped = False, 0
+        self.judged: list[Judged] = []
+        self.tried: set[Choice | None] = set()
+        self.best: Judged | None = None
+        relation, loss = ("auto", "auto") if self.given is None else (self.given.relation, self.given.loss)
+        found = recommend(graph, relation, loss)
+        self.relation, self.loss = found.relation, found.loss
+        random, single = check_random_state(search.random_state), in_single(graph)
+        self.holdouts = Holdouts(single, search.setting, search.rank_by, groups, random)
+        outer = self.holdouts.draw(single, 1, RESERVED)
+        inner = self.holdouts.draw(outer[0][0], search.n_holdouts, HELD_OUT, search.max_nodes) if outer else []
+        self.reserved = outer[0] if len(inner) == search.n_holdouts else None
+        self.searched = single if self.reserved is None else self.reserved[0]
+        kernels = (None, None) if self.given is None else (self.given.kernel, self.given.object_kernel)
+        sides = (graph.nodes, graph.objects)[: 1 + graph.is_two_domain]
+        matrices = [
+            stages.matrices_of(nodes, kernels[0] if kernel is None else kernel)
+            for nodes, kernel in zip(sides, kernels, strict=False)
+        ]
+        self.space = Space(self.searched, ConditionalRanker() if self.given is None else self.given, random)
+        self.defaults = stages.first_choices(self.space, self.relation, self.loss, matrices)
+        units = [self.holdouts.units(test) for _, test in inner]
+        self.judge = Judge(inner, units, search.rank_by) if self.reserved is not None else None
+
+    # Searching
+
+    def search(self) -> None:
+        """Judge candidates as long as there is time."""
+        if self.judge is None:
+            warn(
+                f"too little can be held out of {self.graph!r} in setting {self.options.setting} to judge candidates "
+                f"on {self.options.n_holdouts} holdouts; the default is fitted without a search",
+                UserWarning,
+            )
+            return
+        if self.options.baselines:
+            for candidate in stages.baselines(self.space, self.defaults, self.judge.splits[0][0]):
+                self._try(candidate)
+        if self.given is not None:
+            alphas = tuple(self.given.alpha * factor for factor in (100.0, 10.0, 1.0, 0.1, 0.01))
+            self._take([Candidate("the given ranker", self.given, alphas=alphas)])
+        self._take(map(self.space.candidate, self.defaults))
+        self._stage(self._priors())
+        known = KNOWN[self.options.setting]
+        if self.options.rank_by != "outgoing":
+            known = known[::-1]
+        known = known if self.graph.is_two_domain else (any(known),)
+        for stage in (stages.constants, stages.losses, stages.shapes, stages.weights, stages.identities(known)):
+            if stage is stages.losses and self.given is not None:
+                continue
+            self._stage(stage)
+        for _ in range(2):
+            if not self._stage(stages.compared):
+                break
+        for stage in (stages.shapes, stages.pair_kernels):
+            self._stage(stage)
+
+    def _priors(self) -> Callable[..., Iterable[Choice]]:
+        """The similarity prior on the best first kernels, and on the kernel of the best similarity."""
+        learned = sorted((one for one in self.judged if one.candidate.choice is not None), key=lambda one: one.loss)
+        found: list[Choice] = []
+        for is_baseline in (True, False):
+            some = [one.candidate.choice for one in learned if one.candidate.is_baseline == is_baseline]
+            found += some[: 1 if is_baseline else WITH_PRIOR]
+        return lambda space, _: [one for choice in dict.fromkeys(found) for one in stages.prior(space, choice)]
+
+    def _stage(self, stage: Callable[..., Iterable[Choice]]) -> bool:
+        """Try the changes of a stage; whether one was taken."""
+        before = self.best
+        choice = None if before is None else before.candidate.choice
+        if choice is not None:
+            self._take(map(self.space.candidate, stage(self.space, choice)))
+        return self.best is not before
+
+    def _take(self, candidates: Iterable[Candidate]) -> None:
+        """Try candidates; the best so far is then the simplest of everything that is about as good as the best."""
+        for candidate in candidates:
+            if candidate.choice is None or candidate.choice not in self.tried:
+                self.tried.add(candidate.choice)
+                self._try(candidate, self.best)
+        learned = [one for one in self.judged if not one.candidate.is_baseline]
+        if learned:
+            self.best = simplest(learned)
+
+    def _try(self, candidate: Candidate, rival: Judged | None = None) -> Judged | None:
+        """Judge a candidate if there is time."""
+        assert self.judge is not None
+        try:
+            kind, flops = self.judge.cost(candidate)
+            needed = self.budget.seconds(kind, flops) + self._last_fits(candidate)
+            if self.judged and not self.budget.affords(needed):
+                self.n_skipped += 1
+                return None
+            found = self.judge.judge(candidate, rival)
+        except ValueError:
+            if candidate.name == "the given ranker":
+                raise
+            self.n_skipped += 1  # what this kernel cannot do, or has no memory for
+            return None
+        if found is None:
+            return None
+        self.budget.learn(kind, flops, found.seconds)
+        self.judged.append(found)
+        row = _row(found, False)
+        if self.options.callback is not None:
+            self.options.callback(row)
+        if self.options.verbose:
+            print(row, file=sys.stderr)
+        return found
+
+    def _last_fits(self, candidate: Candidate) -> float:
+        """Seconds of the fit for the last judgement and of that to the whole graph."""
+        alpha = candidate.alphas[len(candidate.alphas) // 2] if candidate.alphas else None
+        kind, flops = work(candidate.at(alpha, None), self.graph)
+        return self.budget.seconds(kind, 2 * flops)
+
+    # The result
+
+    def chosen(self) -> Candidate:
+        """The simplest of the best: a baseline, unless something that was learned is better."""
+        learned = [one for one in self.judged if not one.candidate.is_baseline]
+        if not self.judged:
+            alpha = 1.0 if self.given is None else self.given.alpha
+            default = self.space.candidate(self.defaults[0])
+            if self.given is not None:
+                default = Candidate("the given ranker", self.given, alphas=(alpha,))
+            return default.at(default.alphas[len(default.alphas) // 2], None)
+        best = simplest(learned) if learned else None
+        baseline = self.best_baseline()
+        if baseline is None or (best is not None and best.is_better(baseline)):
+            assert best is not None
+            return best.candidate
+        return baseline.candidate
+
+    def best_baseline(self) -> Judged | None:
+        """The best baseline; None if none was judged."""
+        return min((one for one in self.judged if one.candidate.is_baseline), key=lambda one: one.loss, default=None)
+
+    def final(self, candidate: Candidate) -> Any:
+        """The estimator with the precision of the last fit."""
+        if candidate.is_baseline:
+            return candidate.estimator()
+        given = self.given
+        precision = PRECISION if given is None else {"tol": given.tol, "max_iter": given.max_iter}
+        fresh: Any = clone(candidate.ranker)
+        return Candidate(candidate.name, changed(fresh, **precision), candidate.preparation).estimator()
+
+    def reserved_loss(self, candidate: Candidate) -> tuple[float, float]:
+        """Rank loss on the reserved part and its standard error, by a fit to the rest of the graph."""
+        if self.reserved is None:
+            return float("nan"), float("nan")
+        train, test = self.reserved
+        fitted = self.final(candidate).fit(train)
+        counts = pair_counts_of(fitted, test, self.options.rank_by)
+        unit = np.unique(self.holdouts.units(test), return_inverse=True)[1]
+        wrong, comparable = (np.bincount(unit, counts[:, k]) for k in (0, 1))
+        found = Judged(candidate, wrong, comparable)
+        return found.loss, found.standard_error
+
+    def leaderboard(self, chosen: Candidate) -> Leaderboard:
+        """Everything that was judged."""
+        if not self.judged:
+            nan = float("nan")
+            return Leaderboard([LeaderboardRow(chosen.name, nan, nan, 0.0, False, True, _params(chosen.ranker))])
+        return Leaderboard([_row(one, one.candidate is chosen) for one in self.judged])
+
+    def summary(self, chosen: Candidate, loss: float) -> str:
+        """What was chosen, and what it gains over the best baseline."""
+        if not self.judged:
+            return f"Too little can be held out to judge anything: the default, {chosen.name}, was fitted."
+        found = next(one for one in self.judged if one.candidate is chosen)
+        measured = f"rank loss {found.loss:.4f} ± {found.standard_error:.4f}"
+        baseline = self.best_baseline()
+        new = f", {loss:.4f} on reserved {self.holdouts.by}" if loss == loss else ""
+        if baseline is None:
+            return f"Chosen: {chosen.name} ({measured}{new}); no baseline was tried."
+        if chosen.is_baseline:
+            return f"Learning adds nothing over the best baseline, {chosen.name} ({measured}{new}), which is returned."
+        difference, error = found.against(baseline)
+        return (
+            f"Chosen: {chosen.name} ({measured}{new}), {-difference:.4f} ± {error:.4f} lower than the best baseline, "
+            f"{baseline.candidate.name} ({baseline.loss:.4f})."
+        )
+
+
+def _row(found: Judged, chosen: bool) -> LeaderboardRow:
+    one = found.candidate
+    params = {"preparation": one.preparation} | _params(one.ranker)
+    return LeaderboardRow(one.name, found.loss, found.standard_error, found.seconds, one.is_baseline, chosen, params)

@@ -1,0 +1,241 @@
+"""The stages of a search: what is tried first, and what is then changed in the best choice so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker, StrengthRanker, TwoStepRidge
+from condrank.graph import RelationGraph
+from condrank.kernels import read_kernel
+from condrank.model_selection.choices import ALPHAS, DISTANCES, Choice, Part, Side, Space
+from condrank.model_selection.preparation import QUANTILE, RAW, STANDARD, UNIT
+from condrank.model_selection.trials import Candidate
+from condrank.nodes import Nodes
+from condrank.nodes.views import Views
+from condrank.observations.edges import all_edges
+
+# Changes of widths, powers, weights of views, constants and identities.
+WIDTHS, POWERS, WEIGHTS = (0.3, 3.0), (2, 4, 8), (0.1, 10.0)
+CONSTANTS, IDENTITIES = (0.1, 1.0, 10.0), (0.1, 1.0)
+NEIGHBOURS = (5, 20)
+# Features are standardised already if nearly all deviations are within this factor of each other.
+ALIKE = 1.5
+# At most this many features are tried as compared features, the most promising first.
+MOST_COMPARED = 3
+Stage = Callable[[Space, Choice], Iterator[Choice]]
+
+
+def matrices_of(nodes: Nodes, kernel: Any) -> frozenset[str | None]:
+    """Views that are kernel matrices: marked as such, named in a given kernel, or square and symmetric."""
+    named = frozenset() if kernel is None else read_kernel(kernel).matrices
+    views = [*nodes.base.parts] if isinstance(nodes.base, Views) else [None]
+    return frozenset(view for view in views if view in named or _is_matrix(nodes.view(view)))
+
+
+def _is_matrix(nodes: Nodes) -> bool:
+    base = nodes.base
+    if nodes.is_kernel:
+        return True
+    if sparse.issparse(base) or base.shape[0] != base.shape[1] or base.shape[0] < 2:
+        return False
+    return bool(np.array_equal(base, base.T) and (np.diag(base) > 0).all())
+
+
+def sides_for(space: Space, number: int, matrices: frozenset[str | None]) -> list[tuple[str, Side]]:
+    """Preparations and kernels of one side to begin with; the first is the default."""
+    nodes = space.samples[number]
+    views = [*nodes.base.parts] if isinstance(nodes.base, Views) else [None]
+    options = {view: _parts(space, number, view, view in matrices) for view in views}
+    if len(views) == 1:
+        return [(way, Side((part,))) for way, part in options[views[0]]]
+    # Several views: their sum, each alone, and another kernel for one of them; all on features as they are.
+    plain = {view: [part for way, part in parts if way == RAW] for view, parts in options.items()}
+    first = tuple(parts[0] for parts in plain.values())
+    found = [Side(first), *(Side((part,)) for part in first)]
+    for place, parts in enumerate(plain.values()):
+        found += [Side((*first[:place], part, *first[place + 1 :])) for part in parts[1:]]
+    return [(RAW, side) for side in found]
+
+
+def _parts(space: Space, number: int, view: str | None, is_matrix: bool) -> list[tuple[str, Part]]:
+    """Preparations and kernels of one view, the default first."""
+    if is_matrix:
+        nodes = space.samples[number].view(view)
+        diagonal = np.diag(nodes.kernel_with(nodes))
+        even = np.ptp(diagonal) <= 1e-6 * np.abs(diagonal).max()
+        return [(RAW, Part(view, family)) for family in (("precomputed",) if even else ("unit", "precomputed"))]
+    if sparse.issparse(space.samples[number].view(view).base):
+        return [(RAW, Part(view, "cosine")), (UNIT, Part(view, "rbf")), (RAW, Part(view, "linear"))]
+    low, high = np.quantile(space.deviations(number, view), (0.1, 0.9))
+    if high <= ALIKE * low:
+        near = [(RAW, Part(view, "rbf")), (RAW, Part(view, "laplacian"))]
+        return [*near, (RAW, Part(view, "linear")), (RAW, Part(view, "cosine")), (QUANTILE, Part(view, "laplacian"))]
+    return [
+        (RAW, Part(view, "rbf", standard=True)),
+        (STANDARD, Part(view, "linear")),
+        (RAW, Part(view, "cosine")),
+        (RAW, Part(view, "rbf")),
+        (RAW, Part(view, "laplacian", standard=True)),
+        (QUANTILE, Part(view, "laplacian")),
+        (STANDARD, Part(view, "cosine")),
+    ]
+
+
+def first_choices(space: Space, relation: str, loss: str, matrices: list[frozenset[str | None]]) -> list[Choice]:
+    """Kernels and preparations to begin with. A reciprocal relation always has a constant: strengths of the nodes."""
+    constant = 1.0 if relation == "reciprocal" else 0.0
+    options = [sides_for(space, number, matrices[number]) for number in range(len(space.samples))]
+    if len(options) == 1:
+        pairs = [(way, side, None) for way, side in options[0]]
+    else:
+        (default, rows), (_, cols) = options[0][0], options[1][0]
+        pairs = [(default, rows, cols)]
+        # The same change on both sides, and then on one of them.
+        pairs += [(way, one, other) for (way, one), (same, other) in zip(*options, strict=False) if way == same]
+        pairs += [(way, side, cols) for way, side in options[0] if way == RAW]
+        pairs += [(way, rows, side) for way, side in options[1] if way == RAW]
+    found: dict[Choice, None] = {}
+    for way, rows, cols in pairs:
+        found[Choice(replace(rows, constant=constant), cols, relation, loss, way)] = None
+    return [*found]
+
+
+def baselines(space: Space, defaults: list[Choice], graph: RelationGraph) -> Iterator[Candidate]:
+    """Baselines that suit a graph, the cheapest first. They rank by the edges that start at the conditioning node."""
+    first = defaults[0]
+    if space.rank_by != "outgoing":
+        return
+    kernels: dict[str, Any] = {"kernel": _plain(space, first, 0)}
+    if first.cols is not None:
+        kernels["object_kernel"] = _plain(space, first, 1)
+    if first.relation == "reciprocal":
+        yield Candidate("strengths without features", StrengthRanker(**kernels), complexity=0)
+    else:
+        yield Candidate("popularity without features", PopularityRanker(**kernels), complexity=0)
+    alike = [choice for choice in defaults if choice.preparation == RAW]
+    if first.cols is None and first.relation != "reciprocal":
+        for choice in _different(alike):
+            kernel = _plain(space, choice, 0)
+            name = f"similarity: {replace(choice.rows, constant=0.0)}"
+            yield Candidate(name, SimilarityRanker(kernel), complexity=1, choice=choice)
+    for k in NEIGHBOURS:
+        yield Candidate(f"{k} nearest neighbours", NearestNeighbours(k, **kernels), complexity=2)
+    if graph.is_complete:
+        ranker = TwoStepRidge(**kernels, fit_intercept=True)
+        scales = [space.kernel(number, side, RAW)[1] for number, side in enumerate(alike[0].sides)] if alike else [1.0]
+        alphas = tuple(one * scales[0] for one in ALPHAS)
+        yield Candidate("two-step ridge", ranker, alphas=alphas, complexity=3)
+
+
+def _plain(space: Space, choice: Choice, number: int) -> Any:
+    """The kernel of a side without a constant, on features as they are."""
+    return space.kernel(number, replace(choice.sides[number], constant=0.0), RAW)[0]
+
+
+def _different(choices: list[Choice]) -> list[Choice]:
+    """Choices whose kernels order nodes differently: with a width, one kernel of a view and a family is enough."""
+    return choices[:4]
+
+
+# Changes of the best choice so far
+
+
+def prior(space: Space, best: Choice) -> Iterator[Choice]:
+    """A similarity prior, for relations that can have one."""
+    if best.cols is None and best.relation != "reciprocal" and best.pairwise_kernel is None and not best.prior:
+        yield replace(best, prior=True)
+
+
+def constants(space: Space, best: Choice) -> Iterator[Choice]:
+    """A constant of another weight, for each side."""
+    for number, side in enumerate(best.sides):
+        for weight in CONSTANTS:
+            if weight != side.constant:
+                yield best.with_side(number, replace(side, constant=weight))
+
+
+def losses(space: Space, best: Choice) -> Iterator[Choice]:
+    """The other losses."""
+    own = ("regression", "ranking", "logistic") if best.relation == "reciprocal" else ("regression", "ranking")
+    for loss in own:
+        if loss != best.loss:
+            yield replace(best, loss=loss)
+
+
+def shapes(space: Space, best: Choice) -> Iterator[Choice]:
+    """Other widths, and powers of kernels of unit length."""
+    for number, side in enumerate(best.sides):
+        for place, part in enumerate(side.parts):
+            for changed in _shapes(part):
+                parts = (*side.parts[:place], changed, *side.parts[place + 1 :])
+                yield best.with_side(number, replace(side, parts=parts))
+
+
+def _shapes(part: Part) -> Iterator[Part]:
+    if part.family in DISTANCES:
+        for width in WIDTHS:
+            yield replace(part, width=part.width * width)
+    elif part.family in ("cosine", "precomputed", "unit"):
+        for power in POWERS:
+            if power > part.power:
+                yield replace(part, power=power)
+
+
+def weights(space: Space, best: Choice) -> Iterator[Choice]:
+    """Other weights of views, and sums without one of them."""
+    for number, side in enumerate(best.sides):
+        if len(side.parts) == 1:
+            continue
+        for place, part in enumerate(side.parts):
+            rest = (*side.parts[:place], *side.parts[place + 1 :])
+            yield best.with_side(number, replace(side, parts=rest))
+            for weight in WEIGHTS:
+                changed = replace(part, weight=part.weight * weight)
+                parts = (*side.parts[:place], changed, *side.parts[place + 1 :])
+                yield best.with_side(number, replace(side, parts=parts))
+
+
+def compared(space: Space, best: Choice) -> Iterator[Choice]:
+    """Compared features, one more each time; the most promising first."""
+    views = isinstance(space.graph.nodes.base, Views) and len(space.graph.nodes.base.parts) > 1
+    if best.relation != "reciprocal" or views or best.rows.parts[0].family in ("precomputed", "unit"):
+        return
+    for feature in promising(space.graph, MOST_COMPARED + len(best.compared)):
+        if feature not in best.compared:
+            yield replace(best, compared=(*best.compared, feature))
+
+
+def promising(graph: RelationGraph, most: int) -> list[int]:
+    """Features of which it matters most who has more: |Σ (y - c) sign(x - x')| over the edges. O(n_edges d)."""
+    edges, X = all_edges(graph.relation), graph.nodes.view(None).rows
+    X = X.toarray() if sparse.issparse(X) else X
+    y = (edges.values - graph.centre) * edges.weights
+    gains = [abs(float(y @ np.sign(x[edges.sources] - x[edges.indices]))) for x in X.T]
+    return [int(feature) for feature in np.argsort(gains)[::-1][:most] if gains[feature] > 0]
+
+
+def pair_kernels(space: Space, best: Choice) -> Iterator[Choice]:
+    """Other kernels between edges, without a prior and compared features."""
+    if best.relation == "reciprocal" or best.loss == "logistic":
+        return
+    plain = replace(best, prior=False, feature_weights=None)
+    names = ("mlpk",) if best.relation == "symmetric" else ("linear", "poly2D")
+    for name in names:
+        yield replace(plain, pairwise_kernel=name)
+
+
+def identities(known: tuple[bool, ...]) -> Stage:
+    """Identities of sides whose nodes are known in the setting."""
+
+    def stage(space: Space, best: Choice) -> Iterator[Choice]:
+        for number, side in enumerate(best.sides):
+            if known[number]:
+                for weight in IDENTITIES:
+                    yield best.with_side(number, replace(side, identity=weight))
+
+    return stage

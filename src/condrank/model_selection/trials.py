@@ -1,0 +1,231 @@
+"""Judges the candidates of a search on the same holdouts: losses, and paired differences with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from condrank.baselines import TwoStepRidge
+from condrank.fitting.judging import edge_scores
+from condrank.fitting.plan import make_plan
+from condrank.fitting.reading import read_settings
+from condrank.graph import RelationGraph
+from condrank.metrics import pair_counts
+from condrank.metrics.edges import EdgePairs
+from condrank.model_selection import budget as time
+from condrank.model_selection._splitter import Graphs
+from condrank.model_selection.fold import Fold
+from condrank.model_selection.preparation import RAW
+from condrank.model_selection.prepared import PreparedRanker, prepare, prepared_graph
+from condrank.model_selection.relevance import changed
+from condrank.observations import Edges
+from condrank.problem.problem import Problem
+from condrank.rankers.base import fitted_of
+from condrank.rankers.conditional import ConditionalRanker
+
+# A candidate is given up before the last holdout if it is worse by this many standard errors.
+HOPELESS = 3.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A ranker that is not fitted.
+
+    Attributes
+    ----------
+    name : str
+        What it is, in words.
+    ranker : ConditionalRanker or a baseline
+        The ranker.
+    preparation : str
+        How features are prepared for it.
+    alphas : tuple of float
+        The λ to try, the largest first; empty for a ranker without λ.
+    prior_weights : tuple of float
+        The weights τ of the prior to try; empty without a prior.
+    complexity : int
+        Number of parts: of two candidates that are about as good, the one with fewer is taken.
+    choice : object
+        What a search has chosen so far; its own business.
+    """
+
+    name: str
+    ranker: Any
+    preparation: str = RAW
+    alphas: tuple[float, ...] = ()
+    prior_weights: tuple[float, ...] = ()
+    complexity: int = 0
+    choice: Any = None
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is a baseline."""
+        return not isinstance(self.ranker, ConditionalRanker)
+
+    def estimator(self) -> Any:
+        """An unfitted estimator that takes features as they are given."""
+        fresh: Any = clone(self.ranker)
+        return fresh if self.preparation == RAW else PreparedRanker(fresh, self.preparation)
+
+    def at(self, alpha: float | None, tau: float | None) -> Candidate:
+        """The same with one λ and one prior weight."""
+        params = ({} if alpha is None else {"alpha": alpha}) | ({} if tau is None else {"prior_weight": tau})
+        alphas, taus = () if alpha is None else (alpha,), () if tau is None else (tau,)
+        return replace(self, ranker=changed(self.ranker, **params), alphas=alphas, prior_weights=taus)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A candidate, and its numbers of wrongly ordered and of comparable pairs for each unit.
+
+    A unit is a held-out conditioning node, or a group of them that was held out whole.
+    """
+
+    candidate: Candidate
+    wrong: np.ndarray
+    comparable: np.ndarray
+    seconds: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        """Rank loss, pooled over conditioning nodes."""
+        return float(self.wrong.sum() / self.comparable.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the loss over the units."""
+        return _error(self.wrong, self.loss, self.comparable)
+
+    def against(self, other: Judged) -> tuple[float, float]:
+        """Difference of the two losses and its standard error, from paired differences of units."""
+        change = self.wrong - other.wrong
+        difference = float(change.sum() / self.comparable.sum())
+        return difference, _error(change, difference, self.comparable)
+
+    def is_better(self, other: Judged) -> bool:
+        """Whether the loss is lower by more than one standard error of the difference."""
+        difference, error = self.against(other)
+        return difference < -error
+
+
+def _error(wrong: np.ndarray, share: float, comparable: np.ndarray) -> float:
+    spread, n = wrong - share * comparable, np.count_nonzero(comparable)
+    return float(np.sqrt(spread @ spread * n / max(n - 1, 1)) / comparable.sum())
+
+
+def simplest(judged: Iterable[Judged]) -> Judged:
+    """The simplest of those that are not worse than the best by more than one standard error of the difference."""
+    ranked = sorted(judged, key=lambda one: one.loss)
+    best = ranked[0]
+    as_good = [one for one in ranked if not best.is_better(one)]
+    return min(as_good or [best], key=lambda one: (one.candidate.complexity, one.loss))
+
+
+class Judge:
+    """Holdouts, prepared once for each preparation.
+
+    Parameters
+    ----------
+    splits : sequence of (training graph, held-out graph)
+        The holdouts.
+    units : sequence of ndarray
+        A number for each conditioning node of each held-out graph: those with equal numbers are one unit.
+    rank_by : {"outgoing", "incoming"}
+        ``rank_by`` of the rankers.
+    """
+
+    def __init__(self, splits: Sequence[Graphs], units: Sequence[np.ndarray], rank_by: str):
+        self.splits, self.rank_by = list(splits), rank_by
+        self._unit = np.unique(np.concatenate(units), return_inverse=True)[1]
+        self._prepared: dict[Any, list[Graphs]] = {}
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def prepared(self, candidate: Candidate) -> list[Graphs]:
+        """The holdouts with prepared features; each preparation is learned from its training nodes."""
+        way = candidate.preparation
+        if way == RAW:
+            return self.splits
+        if way not in self._prepared:
+            self._prepared[way] = []
+            for train, test in self.splits:
+                sides, prepared = prepare(way, candidate.ranker, train)
+                self._prepared[way].append((prepared, prepared_graph(sides, test)))
+        return self._prepared[way]
+
+    def cost(self, candidate: Candidate) -> tuple[str, float]:
+        """The kind of work and about how many operations judging a candidate takes, on all holdouts."""
+        return work(candidate, self.prepared(candidate)[0][0], len(self))
+
+    def judge(
+        self, candidate: Candidate, rival: Judged | None = None, stop: Callable[[], bool] | None = None
+    ) -> Judged | None:
+        """The candidate with the λ and the prior weight of the lowest loss on all holdouts.
+
+        None if it was given up: ``stop`` says so before a holdout, or it is hopeless beside a ``rival``.
+        """
+        started, counts = time.clock(), []
+        for number, (train, test) in enumerate(self.prepared(candidate)):
+            if stop is not None and stop():
+                return None
+            counts.append(_counts(candidate, train, test, self.rank_by))
+            left = number + 1 < len(self)
+            if left and rival is not None and self._is_hopeless(candidate, np.concatenate(counts, axis=2), rival):
+                return None
+        return self._best(candidate, np.concatenate(counts, axis=2), time.clock() - started)
+
+    def _best(self, candidate: Candidate, counts: np.ndarray, seconds: float) -> Judged:
+        """The best of counts (n_prior_weights, n_alphas, n_queries, 2); of equal λ the largest, which comes first."""
+        losses = counts[..., 0].sum(axis=2) / counts[..., 1].sum(axis=2)
+        i, j = np.unravel_index(np.argmin(losses), losses.shape)
+        alpha = candidate.alphas[j] if candidate.alphas else None
+        tau = candidate.prior_weights[i] if candidate.prior_weights else None
+        unit = self._unit[: counts.shape[2]]
+        wrong, comparable = (np.bincount(unit, counts[i, j, :, k], self._unit.max() + 1) for k in (0, 1))
+        return Judged(candidate.at(alpha, tau), wrong, comparable, seconds)
+
+    def _is_hopeless(self, candidate: Candidate, counts: np.ndarray, rival: Judged) -> bool:
+        # The rival was judged on more holdouts, so the differences are not paired and the error is larger.
+        found = self._best(candidate, counts, 0.0)
+        return found.loss > rival.loss + HOPELESS * np.hypot(found.standard_error, rival.standard_error)
+
+
+def _counts(candidate: Candidate, train: RelationGraph, test: RelationGraph, rank_by: str) -> np.ndarray:
+    """Wrong and comparable pairs of each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
+    if not candidate.is_baseline:
+        ranker, taus = changed(candidate.ranker, alpha=candidate.alphas[0]), list(candidate.prior_weights) or [0.0]
+        fold = Fold(ranker, train, test, taus, candidate.alphas, settle=True)
+        return fold.counts_by_query(np.array(candidate.alphas))
+    fresh: Any = clone(candidate.ranker)
+    fitted = fresh.fit(train)
+    rankers = fitted.path(candidate.alphas) if isinstance(fitted, TwoStepRidge) else [fitted]
+    return np.array([[pair_counts_of(one, test, rank_by) for one in rankers]])
+
+
+def pair_counts_of(ranker: Any, test: RelationGraph, rank_by: str) -> np.ndarray:
+    """Wrongly ordered and comparable pairs of a fitted ranker for each conditioning node, (n_queries, 2)."""
+    given, scorer = test.conditioned(rank_by), fitted_of(ranker).model
+    if isinstance(given.observed, Edges):
+        pairs = EdgePairs(given.observed.indptr, given.observed.values)
+        return np.column_stack([pairs.wrong(edge_scores(scorer, given)), pairs.comparable])
+    counts = np.zeros((given.observed.shape[0], 2))
+    for block, scores in scorer.blocks(given.queries, given.objects):
+        counts[block] = np.column_stack(pair_counts(given.observed.to_dense(block), scores))
+    return counts
+
+
+def work(candidate: Candidate, graph: RelationGraph, times: int = 1) -> tuple[str, float]:
+    """The kind of work and about how many operations fitting a candidate to a graph takes, so many times."""
+    n, m = graph.shape
+    if candidate.is_baseline:
+        # Kernel values of both sides; two-step ridge has eigendecompositions.
+        steps = 30.0 if isinstance(candidate.ranker, TwoStepRidge) else 2.0
+        return type(candidate.ranker).__name__, times * steps * (n * n + m * m) * min(max(n, m), 1000)
+    ranker = changed(candidate.ranker, alpha=min(candidate.alphas))
+    plan = make_plan(Problem(graph, read_settings(ranker, graph, draw=False)), candidate.alphas)
+    return plan.solver, times * max(len(candidate.prior_weights[:2]), 1) * plan.flops
