@@ -78,10 +78,11 @@ class PreparedRanker(Saved):
         fresh: Any = clone(self.ranker)
         self.ranker_ = fresh.fit(prepared)
         first, second = sides if self.rank_by == "outgoing" else (sides[1], sides[0])
-        self._keep_model(graph.conditioned(self.rank_by), (first, second))
+        self.keep_model(graph.conditioned(self.rank_by), (first, second))
         return self
 
-    def _keep_model(self, given: Conditioned, sides: tuple[Preparation, Preparation]) -> None:
+    def keep_model(self, given: Conditioned, sides: tuple[Preparation, Preparation]) -> None:
+        """Set the fitted state to the fitted ranker, for nodes as they were given."""
         fitted = fitted_of(self.ranker_)
         kernels = [side.kernel for side in (fitted.model.rows, fitted.model.cols)]
         rows = PreparedSide(given.queries, kernels[0], sides[0])
@@ -121,7 +122,7 @@ class PreparedRanker(Saved):
             under = held.under(NAME).under(name)
             nodes.append(Nodes.from_state(stored, under))
             sides.append(Preparation.from_state(ways, under, nodes[-1]))
-        made._keep_model(Conditioned(nodes[0], nodes[-1], None), (sides[0], sides[-1]))  # pyright: ignore
+        made.keep_model(Conditioned(nodes[0], nodes[-1], None), (sides[0], sides[-1]))  # pyright: ignore
         return made
 
 
