@@ -28,8 +28,8 @@ EPILOG = (
     "[bold]condrank report model/ --nodes players.csv --edges games.csv --setting 4 --folds 10[/bold]"
 )
 OWN_VIEW = "nodes"  # the table of nodes among views
-# Folds, and most nodes to cross-validate on; the second numbers are for --quick.
-FOLDS, MAX_NODES = (5, 2), (2000, 300)
+# Folds, how many of them --quick measures, and most nodes of a dense relation to cross-validate on.
+FOLDS, QUICK_FOLDS, MAX_NODES = 5, 2, 2000
 
 
 def report(
@@ -46,23 +46,22 @@ def report(
         list[int] | None,
         typer.Option(min=1, max=4, help="A setting to cross-validate in (may be repeated).", show_default="all four"),
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(min=2, help="Folds of each.", show_default=f"{FOLDS[0]}, with --quick {FOLDS[1]}")
-    ] = None,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of each.")] = FOLDS,
     max_nodes: Annotated[
-        int | None,
+        int,
         typer.Option(
             min=10,
-            help="Most nodes to cross-validate on, drawn at random.",
-            show_default=f"{MAX_NODES[0]}, with --quick {MAX_NODES[1]}",
+            help="Most nodes to cross-validate on, drawn at random; a sparse relation keeps all, in two folds.",
         ),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer folds and nodes in cross-validation.")] = False,
+    ] = MAX_NODES,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"Measure {QUICK_FOLDS} folds of each setting, still on the whole graph.")
+    ] = False,
     classes: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Classes of the nodes, to order and colour pictures by.")
     ] = None,
 ) -> None:
-    """Write one HTML page: model card, diagnosis, the four settings, pictures, and rankings to explore.
+    """Write one HTML page: how well it ranks, leaders or best matches, how sure, rankings to compare, model card.
 
     The page needs no network and no other file. A saved model keeps its own settings; options of the group Model
     are ignored.
@@ -87,12 +86,21 @@ def report(
                 output,
                 title=title,
                 settings=setting or (1, 2, 3, 4),
-                folds=FOLDS[quick] if folds is None else folds,
-                max_nodes=MAX_NODES[quick] if max_nodes is None else max_nodes,
+                folds=folds,
+                max_nodes=max_nodes,
                 classes=classes,
                 step=step,
+                max_folds=QUICK_FOLDS if quick else None,
+                words=(_noun(tables.nodes), _noun(tables.objects)),
             )
     show(f"Written: {output}")
+
+
+def _noun(path: str | None) -> str | None:
+    """The plural noun that a file of nodes is named by, such as players for players.csv."""
+    from condrank.report.words import noun
+
+    return None if path in (None, "-") else noun(Path(path).name.partition(".")[0]) or None
 
 
 def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -16,6 +16,8 @@ from condrank.explorer.markup import Markup, escape, join, script_data, tag
 #: Data of a page that asks the service it came from.
 HTTP = {"source": "http"}
 EXPLORE = "explore"
+#: Parts of the script, in their order.
+SCRIPTS = ("sources.js", "compare.js", "page.js")
 # A form, so that Enter in the field sends it.
 TOKEN_FORM = Markup(
     '<form id="locked" hidden><label for="token">Token of this service</label>'
@@ -41,14 +43,14 @@ class Page:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page before the explorer.
+    """A part of the page before or after the explorer.
 
     Attributes
     ----------
     name : str
         Its place in an address.
     title, link : str
-        Its heading, and its shorter name in the navigation.
+        Its heading, which may be empty, and its shorter name in the navigation.
     body : Markup
         What it says.
     """
@@ -66,8 +68,10 @@ def fill_page(
     introduction: str,
     about: Any = "",
     sections: Sequence[Section] = (),
+    after: Sequence[Section] = (),
     style: str = "",
     footer: str = "",
+    label: str = "Conditioning node",
 ) -> Page:
     """The page with everything it needs inside: style, script and data.
 
@@ -81,18 +85,22 @@ def fill_page(
         What the explorer says first.
     about : Markup or str
         The line below the title; a service fills it itself.
-    sections : sequence of Section
-        What comes before the explorer.
+    sections, after : sequence of Section
+        What comes before and after the explorer.
     style : str
         CSS of these sections.
     footer : str
         The last line of the page.
+    label : str
+        Name of the search field.
     """
-    script, own_style, page = (_read(name) for name in ("page.js", "page.css", "page.html"))
+    own_style, page = _read("page.css"), _read("page.html")
+    script = _join_scripts(_read(name) for name in SCRIPTS)
     style = own_style + style
     is_http = data["source"] == HTTP["source"]
     policy = _policy(script, style, connects=is_http)
-    links = [("#" + one.name, one.link) for one in sections] + [("#" + EXPLORE, "Explore")]
+    before, behind = ([("#" + one.name, one.link) for one in some] for some in (sections, after))
+    links = [*before, ("#" + EXPLORE, "Explore"), *behind]
     skip = tag("a", "Skip to the ranking explorer", class_="skip", href="#" + EXPLORE)
     filled = Template(page).substitute(
         policy=escape(policy),
@@ -105,7 +113,9 @@ def fill_page(
         if sections
         else "",
         sections=join((_section(one) for one in sections), "\n"),
+        after=join((_section(one) for one in after), "\n"),
         introduction=escape(introduction),
+        label=escape(label),
         token=TOKEN_FORM if is_http else "",
         footer=tag("footer", footer, class_="muted") if footer else "",
         data=script_data(data),
@@ -115,6 +125,8 @@ def fill_page(
 
 
 def _section(one: Section) -> Markup:
+    if not one.title:
+        return tag("section", one.body, id=one.name, aria_label=one.link)
     heading = f"{one.name}-title"
     return tag("section", tag("h2", one.title, id=heading), one.body, id=one.name, aria_labelledby=heading)
 
@@ -130,6 +142,11 @@ def _policy(script: str, style: str, connects: bool) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _join_scripts(parts: Iterable[str]) -> str:
+    """One script that leaves no names behind."""
+    return '"use strict";\n(() => {\n' + "".join(parts) + "})();\n"
 
 
 def _read(name: str) -> str:

@@ -44,6 +44,14 @@ def describe_known(share: float | None) -> str:
     return f"{who} in training: the model's loss on them says how well it fits, not how well it will do on new nodes."
 
 
+def describe_model(fitted: Any) -> str:
+    """The model in a few words."""
+    relation, loss = getattr(fitted, "relation", None), getattr(fitted, "loss", None)
+    if relation is None:
+        return type(fitted).__name__
+    return f"{relation} relation, {loss} loss" + (f", λ = {fitted.alpha_:.3g}" if hasattr(fitted, "alpha_") else "")
+
+
 def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
     """Settings of the model, sizes, fingerprints and versions."""
     fitted = ranker.ranker_

@@ -12,7 +12,7 @@ from condrank.report.rankings import Rankings, shown_table
 MOST_COLUMNS = 12
 
 
-def explorer_data(rankings: Rankings, nodes: Nodes, one_domain: bool) -> dict[str, Any]:
+def explorer_data(rankings: Rankings, nodes: Nodes, one_domain: bool, scale: str | None = None) -> dict[str, Any]:
     """Names, columns and rankings of the conditioning nodes, as many as fit into the page.
 
     Parameters
@@ -23,6 +23,8 @@ def explorer_data(rankings: Rankings, nodes: Nodes, one_domain: bool) -> dict[st
         The conditioning nodes as they were given; their columns are shown.
     one_domain : bool
         Whether conditioning nodes and objects are the same nodes, with the same names.
+    scale : str or None
+        What scores say about who wins, see `condrank.report.probability`; None if they say nothing.
     """
     table = shown_table(nodes)
     columns = [] if table is None else list(table.kinds)[:MOST_COLUMNS]
@@ -42,4 +44,4 @@ def explorer_data(rankings: Rankings, nodes: Nodes, one_domain: bool) -> dict[st
             truth=rankings.truth[place].tolist(),
         )
 
-    return embedded_data(len(rankings), ranked, columns, one_domain)
+    return embedded_data(len(rankings), ranked, columns, one_domain) | {"scale": scale, "incoming": rankings.incoming}

@@ -8,7 +8,9 @@ from typing import Any
 from condrank.explorer.markup import Markup, join, tag
 
 
-def table(label: str, head: Sequence[Any], rows: Iterable[Sequence[Any]], numeric: Sequence[int] = ()) -> Markup:
+def table(
+    label: str, head: Sequence[Any], rows: Iterable[Sequence[Any]], numeric: Sequence[int] = (), class_: str = ""
+) -> Markup:
     """A table that scrolls if it is too wide for the page; the first cell of a row is its header."""
 
     def aligned(column: int) -> str:
@@ -21,7 +23,7 @@ def table(label: str, head: Sequence[Any], rows: Iterable[Sequence[Any]], numeri
         cells = [tag("th", first, scope="row")]
         cells += [tag("td", cell, class_=aligned(column)) for column, cell in enumerate(rest, 1)]
         lines.append(tag("tr", *cells))
-    whole = tag("table", tag("thead", tag("tr", titles)), tag("tbody", *lines))
+    whole = tag("table", tag("thead", tag("tr", titles)), tag("tbody", *lines), class_=class_)
     return tag("div", whole, class_="scroll", role="region", aria_label=label, tabindex="0")
 
 

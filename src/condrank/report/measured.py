@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ SETTINGS = {
     3: "known conditioning nodes, new objects",
     4: "new conditioning nodes and new objects",
 }
+
+#: Observed share of the pairs from which on a sample of the nodes is still as dense as the graph needs to be.
+DENSE = 0.25
+#: Folds that are measured of a sparse graph with very many nodes.
+FEW_FOLDS = 2
 
 #: Called with the name of each step.
 Step = Callable[[str], None]
@@ -87,41 +93,53 @@ def measure_settings(
     folds: int,
     max_nodes: int,
     step: Step,
+    max_folds: int | None = None,
 ) -> tuple[list[Measured], RelationGraph, list[str]]:
-    """Cross-validate in each setting.
+    """Cross-validate in each setting, in ``max_folds`` of the folds if that is given.
 
     A setting for which the graph has too little data is reported as such, and does not stop the others. Also returns
-    the graph that was measured (a sample of the nodes if there are more than ``max_nodes``) and the warnings of all
-    folds, each once.
+    the graph that was measured and the warnings of all folds, each once. It is the whole graph unless it has more than
+    ``max_nodes`` nodes. Then it is a sample of the nodes if the relation is dense. A sample of a sparse relation would
+    have few edges left for each node, and would say nothing about the model: there only `FEW_FOLDS` folds are measured.
     """
     check_count("folds", folds, at_least=2)
+    if max_folds is not None:
+        check_count("max_folds", max_folds)
     chosen = list(dict.fromkeys(settings))
     for setting in chosen:
         check_choice("settings", setting, tuple(SETTINGS))
     part = _sampled(graph, max_nodes)
+    most = max_folds
+    if max(part.shape) > max_nodes:
+        most = FEW_FOLDS if max_folds is None else min(FEW_FOLDS, max_folds)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        found = [_measure(ranker, part, setting, folds, step) for setting in chosen]
+        found = [_measure(ranker, part, setting, folds, most, step) for setting in chosen]
     return found, part, list(dict.fromkeys(str(one.message) for one in caught))
 
 
 def _sampled(graph: RelationGraph, max_nodes: int) -> RelationGraph:
     check_count("max_nodes", max_nodes)
-    if max(graph.shape) <= max_nodes:
+    if max(graph.shape) <= max_nodes or graph.density < DENSE:
         return graph
     rows = draw_nodes(graph.shape[0], max_nodes)
     return graph[rows, draw_nodes(graph.shape[1], max_nodes)] if graph.is_two_domain else graph[rows]
 
 
-def _measure(ranker: TableRanker, graph: RelationGraph, setting: int, folds: int, step: Step) -> Measured:
+def _measure(
+    ranker: TableRanker, graph: RelationGraph, setting: int, folds: int, most: int | None, step: Step
+) -> Measured:
     rank_by = "incoming" if ranks_incoming(ranker.ranker_) else "outgoing"
     # The baseline ignores directions, but must be measured on the same pairs.
     tied = True if ties_directions(ranker.ranker_) else None
     split = SettingSplit(setting, folds, rank_by=rank_by, both_directions=tied, random_state=0)
 
     def run(one: Any, name: str) -> CrossValidation:
-        report = lambda done, n: step(f"setting {setting}, {name}: fold {done} of {n}")  # noqa: E731
-        return cross_validate(one, graph, setting, cv=split, progress=report)
+        n_folds = split.get_n_splits(graph)
+        few = n_folds if most is None else min(most, n_folds)
+        report = lambda done, _: step(f"setting {setting}, {name}: fold {done} of {few}")  # noqa: E731
+        chosen = split if few == n_folds else islice(split.split(graph), few)
+        return cross_validate(one, graph, setting, cv=chosen, progress=report)
 
     try:
         model = run(unfitted(ranker), "model")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -22,23 +22,37 @@ from condrank.graph import RelationGraph
 from condrank.model_selection.folds import innermost
 from condrank.plots.predictions import check_graph, ranks_incoming
 from condrank.report import pictures, sections
-from condrank.report.card import describe_known, known_share, limits, model_facts
+from condrank.report.calibration import calibration, held_out_games
+from condrank.report.card import describe_known, describe_model, known_share, limits, model_facts
+from condrank.report.certainty import certainty
 from condrank.report.explorer import explorer_data
+from condrank.report.extremes import extremes
+from condrank.report.headline import hardest, headline
+from condrank.report.leaders import best_matches, find_leaders, is_contest, leaderboard
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
+from condrank.report.probability import scale_of
 from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample, shown_table
+from condrank.report.relations import relation_figures
+from condrank.report.words import Words, words_of
 from condrank.tables.ranker import TableRanker
 
 #: Conditioning nodes that are ranked, and objects of each that are kept.
 MAX_QUERIES, TOP = 2000, 50
 #: Headings of the sections, and their names in the navigation.
 TITLES = {
-    "summary": ("Summary", "Summary"),
-    "card": ("Model card", "Model card"),
-    "diagnosis": ("Diagnosis of the relation", "Diagnosis"),
+    "summary": ("", "Summary"),
+    "leaders": ("Leaderboard", "Leaderboard"),
+    "matches": ("Best matches", "Best matches"),
+    "calibration": ("Are the chances true?", "Calibration"),
+    "certainty": ("How sure", "How sure"),
     "settings": ("The four settings", "Four settings"),
     "pictures": ("Pictures", "Pictures"),
-    "extremes": ("Worst and best conditioning nodes", "Worst and best"),
+    "extremes": ("Worst and best", "Worst and best"),
+    "card": ("Model card", "Model card"),
+    "diagnosis": ("Diagnosis of the relation", "Diagnosis"),
 }
+#: What comes after the explorer.
+AFTER = ("settings", "pictures", "extremes", "card", "diagnosis")
 
 
 def write_report(
@@ -54,11 +68,14 @@ def write_report(
     top: int = TOP,
     classes: str | None = None,
     step: Callable[[str], None] | None = None,
+    max_folds: int | None = None,
+    words: Sequence[str | None] = (None, None),
 ) -> Path:
     """Write one HTML file about a fitted ranker and a graph; it needs no network and no other file.
 
-    Model card, diagnosis of the relation, cross-validated losses in the four settings, pictures, worst and best
-    conditioning nodes, and an explorer of rankings. If writing fails, the old file stays.
+    One sentence first; then a leaderboard (contests) or the best matches, calibration, how sure, an explorer that
+    compares any two objects; then the four settings, pictures, worst and best conditioning nodes, model card and
+    diagnosis of the relation. If writing fails, the old file stays.
 
     Parameters
     ----------
@@ -75,7 +92,8 @@ def write_report(
     folds : int
         Folds of each.
     max_nodes : int
-        Cross-validation draws this number of nodes (of each domain) at random if the graph has more.
+        If the graph has more nodes, cross-validation draws this number of them (of each domain) at random, and measures
+        only two folds if the relation is sparse: a sample would have too few edges left.
     max_queries : int
         Conditioning nodes that are ranked for losses and explorer, drawn at random if there are more.
     top : int
@@ -84,6 +102,11 @@ def write_report(
         Column of the nodes by which heat maps are ordered and coordinates coloured.
     step : callable, optional
         Called with the name of each step.
+    max_folds : int, optional
+        Most folds that are measured in each setting; by default all.
+    words : sequence of two str, optional
+        Plural nouns for the nodes where edges start and for those where they end, such as ``("players", None)``. By
+        default the names of the columns of ids.
 
     Returns
     -------
@@ -118,38 +141,46 @@ def write_report(
 
     report("ranking")
     fitted = ranker.ranker_
+    nouns = words_of(ranker, graph, words)
     modelled = modelled_graph(ranker, graph)
     encoded = encoded_graph(ranker, modelled)
     rankings = rank_sample(fitted, encoded, top, max_queries)
     share = known_share(ranker, graph)
     known = describe_known(share)
-    measured, part, warned = measure_settings(ranker, modelled, chosen, folds=folds, max_nodes=max_nodes, step=report)
+    limited: dict[str, Any] = {"folds": folds, "max_nodes": max_nodes, "max_folds": max_folds}
+    measured, part, warned = measure_settings(ranker, modelled, chosen, step=report, **limited)
+    scale = scale_of(fitted, graph)
+    parts = {"summary": headline(graph, rankings, measured, nouns, known, describe_model(fitted))}
+    if is_contest(fitted, encoded):
+        parts["leaders"] = leaderboard(find_leaders(fitted, encoded, scale), fitted, encoded, nouns)
+    else:
+        parts["matches"] = best_matches(rankings, nouns)
+    hard = hardest(measured)
+    if scale is not None and hard is not None:
+        games = held_out_games(ranker, part, hard.setting, folds, scale, report)
+        parts["calibration"] = calibration(games)
+    parts["certainty"] = certainty(measured, rankings, nouns, known)
     report("diagnosing")
-    found = sections.diagnosis(diagnose(graph), getattr(fitted, "relation", None), getattr(fitted, "loss", None))
+    diagnosed = diagnose(graph)
     report("drawing")
-    drawn: list[pictures.Picture | None] = [pictures.heat_maps(fitted, encoded, groups, known)]
-    if getattr(fitted, "relation", None) == "reciprocal":
-        drawn.append(pictures.hodge(encoded))
-    if not np.isnan(rankings.losses).all():
-        drawn.append(pictures.loss_histogram(rankings, known))
-    drawn.append(pictures.loss_shares(measured))
-    if min(graph.shape) > 1:
-        drawn.append(pictures.coordinates(fitted, encoded, groups))
-    drawn.append(pictures.loss_curve(fitted))
+    drawn = [relation_figures(fitted, encoded, groups, nouns, known)] if graph.n_edges else []
+    drawn += [pictures.order_and_cycles(diagnosed, nouns)] if "leaders" in parts else []
+    drawn += [pictures.loss_curve(fitted)]
+    drawn += [pictures.coordinates(fitted, encoded, groups, nouns)] if min(graph.shape) > 1 else []
     report("writing")
     kernel = innermost(similarity_of(ranker)).kernel
     use = join([tag("h3", "Intended use and limits"), limits(ranker, measured, share)])
-    parts = {
-        "summary": sections.summary(graph, rankings, measured, known),
-        "card": join([model_facts(ranker, graph), use]),
-        "diagnosis": found,
+    relation, loss = (getattr(fitted, name, None) for name in ("relation", "loss"))
+    parts |= {
         "settings": sections.settings(measured, warned, folds, modelled, part, kernel),
-        "pictures": tag("div", *(one.figure() for one in drawn if one is not None), class_="figures"),
-        "extremes": sections.extremes(fitted, encoded, rankings, measured),
+        "pictures": tag("div", *(one for one in drawn if one is not None), class_="figures"),
+        "extremes": extremes(fitted, encoded, rankings, measured, nouns),
+        "card": join([model_facts(ranker, graph), use]),
+        "diagnosis": sections.diagnosis(diagnosed, relation, loss),
     }
     first = graph.objects if ranks_incoming(fitted) else graph.nodes
-    data = explorer_data(rankings, first, not graph.is_two_domain)
-    page = _fill(title, parts, data, _left_out(rankings, len(data["queries"])))
+    data = explorer_data(rankings, first, not graph.is_two_domain, scale)
+    page = _fill(title, parts, data, _left_out(rankings, len(data["queries"]), nouns), nouns)
     _write(target, page.html.encode("utf-8", errors="replace"))
     return target
 
@@ -167,7 +198,7 @@ def _column(graph: RelationGraph, name: str | None) -> np.ndarray | None:
     return np.array([str(one) for one in table.columns[name].tolist()])
 
 
-def _left_out(rankings: Rankings, shown: int) -> str:
+def _left_out(rankings: Rankings, shown: int, words: Words) -> str:
     """What the explorer has, and what it leaves out."""
     n_objects = len(rankings.object_ids)
     kept = rankings.indices.shape[1]
@@ -175,22 +206,25 @@ def _left_out(rankings: Rankings, shown: int) -> str:
     objects = "all" if kept >= n_objects - 1 else f"the first {kept} of"
     drawn = "" if shown == rankings.n_queries else ", drawn at random"
     return (
-        f"Pick a node to see which objects the model ranks first for it. Here are {nodes} {rankings.n_queries:,} "
-        f"conditioning nodes{drawn}, with {objects} {n_objects:,} objects each."
+        f"Here are {nodes} {rankings.n_queries:,} {words.queries}{drawn}, with {objects} {n_objects:,} "
+        f"{words.objects} each. Tick two of them to compare them."
     )
 
 
-def _fill(title: str, parts: dict[str, Markup], data: dict[str, Any], left_out: str) -> Page:
+def _fill(title: str, parts: dict[str, Markup], data: dict[str, Any], left_out: str, words: Words) -> Page:
     written = datetime.now(UTC)
     when = tag("time", f"{written:%Y-%m-%d %H:%M} UTC", datetime=f"{written:%Y-%m-%dT%H:%MZ}")
+    made = [Section(name, *TITLES[name], body) for name, body in parts.items()]
     return fill_page(
         title,
         data,
         introduction=left_out,
         about=join([f"condrank {__version__} · written ", when]),
-        sections=[Section(name, *TITLES[name], body) for name, body in parts.items()],
+        sections=[one for one in made if one.name not in AFTER],
+        after=[one for one in made if one.name in AFTER],
         style=files("condrank.report").joinpath("sections.css").read_text("utf-8"),
         footer="Everything is in this file: it loads nothing.",
+        label=f"One of the {words.queries}",
     )
 
 

@@ -1,164 +1,156 @@
-"""Pictures of the report as elements that contain their data: PNG with few colours, SVG if that is smaller."""
+"""Pictures of what was learned: nodes in two coordinates, one order against cycles, and the choice of λ."""
 
 from __future__ import annotations
 
-import base64
-from dataclasses import dataclass
-from io import BytesIO, StringIO
 from typing import Any
 
 import numpy as np
 
-from condrank.explorer.markup import Markup, escape, tag
+from condrank.diagnosis import Diagnosis
+from condrank.explorer.embedded import clipped
+from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
-from condrank.plots import CoordinatesDisplay, HodgeDisplay, LossCurveDisplay, QueryLossDisplay, RelationDisplay
-from condrank.plots.axes import new_axes
-from condrank.report.measured import Measured, held_out_losses
-from condrank.report.rankings import Rankings
+from condrank.plots import CoordinatesDisplay, LossCurveDisplay
+from condrank.plots.axes import draw_nodes
+from condrank.plots.predictions import query_names
+from condrank.report import charts
+from condrank.report.relations import with_edges
+from condrank.report.words import Words
 
-#: Nodes along the side of an image: each has at least one pixel.
-MAX_NODES = 300
-#: Nodes whose scores are decomposed for coordinates.
-MAX_POINTS = 500
-#: Colours of a PNG; more of them look the same in these pictures.
-COLOURS = 96
-DOTS = 120
-# Letters as paths look the same everywhere.
-STYLE: Any = {"svg.fonttype": "path", "svg.hashsalt": "condrank", "font.size": 9}
-# Names of classes are no formulas, even with dollar signs.
-NAMES: Any = STYLE | {"text.parse_math": False}
+#: Nodes whose scores are decomposed for coordinates, O(n³), and names beside the points.
+MAX_POINTS, NAMED = 300, 16
+#: Colours of classes, and shades of numbers.
+CLASSES, SHADES = 8, 5
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture and what it shows.
-
-    Attributes
-    ----------
-    image : Markup
-        The element.
-    caption : str
-        What it shows, and how to read it.
-    wide : bool
-        Whether it shows several images side by side.
-    """
-
-    image: Markup
-    caption: str
-    wide: bool = False
-
-    def figure(self) -> Markup:
-        """The picture with its caption."""
-        return tag("figure", self.image, tag("figcaption", self.caption), class_="wide" if self.wide else "")
-
-
-def heat_maps(ranker: Any, graph: RelationGraph, groups: np.ndarray | None, seen: str) -> Picture:
-    """True and predicted relation side by side."""
-    options: dict[str, Any] = {"order": "score"} if groups is None else {"order": "groups", "groups": groups}
-    display = RelationDisplay.from_estimator(ranker, graph, max_nodes=MAX_NODES, **options)
-    order = "by the mean of their observed values, highest first" if groups is None else "by class"
-    caption = (
-        f"True relation (left) and the model's order (right), one row for each conditioning node. Nodes are ordered "
-        f"{order}. On the right, each row has its true values in the predicted order: where both images agree, the "
-        f"order is right. {seen}"
-    )
-    with _style(NAMES):
-        display.plot(colourbar=True)
-        return Picture(
-            _png(display.figure_, "True and predicted relation"), caption + _sampled(display.note), wide=True
-        )
-
-
-def loss_histogram(rankings: Rankings, seen: str) -> Picture:
-    """Losses of the model itself, one for each conditioning node."""
-    with _style():
-        display = QueryLossDisplay.from_values(rankings.losses).plot(worst=0)
-        image = _svg(display.figure_, "Histogram of the rank loss of conditioning nodes")
-    return Picture(image, f"Rank loss of each conditioning node, by this model. The dotted line is chance. {seen}")
-
-
-def loss_shares(measured: list[Measured]) -> Picture | None:
-    """Held-out losses in the settings, as shares of the conditioning nodes; None if no setting was measured."""
-    by_setting = held_out_losses(measured)
-    if not by_setting:
-        return None
-    with _style():
-        ax = new_axes(1, 1, figsize=(5.4, 3.6))[0]
-        for setting, (_, losses) in by_setting.items():
-            QueryLossDisplay.from_values(losses).plot(ax, kind="ecdf", worst=0, name=f"setting {setting}")
-        ax.set(xlabel="held-out rank loss (dashed: mean)", xlim=(0, 1))
-        ax.legend(frameon=False, loc="lower right")
-        image = _png(ax.get_figure(), "Held-out rank loss of conditioning nodes, by setting")
-    caption = (
-        "Share of conditioning nodes with at most this loss, by models that had not seen the pairs. These means are "
-        "over conditioning nodes; the means in the table are over pairs of objects."
-    )
-    return Picture(image, caption)
-
-
-def loss_curve(ranker: Any) -> Picture | None:
-    """Loss against λ or against iterations; None for a ranker that varied neither."""
-    if not (hasattr(ranker, "cv_losses_") or getattr(ranker, "history_", None)):
-        return None
-    with _style():
-        display = LossCurveDisplay.from_estimator(ranker).plot()
-        return Picture(
-            _svg(display.figure_, f"Rank loss against {display.label}"),
-            f"Rank loss on held-out pairs against {display.label}; the chosen value is the open circle.",
-        )
-
-
-def coordinates(ranker: Any, graph: RelationGraph, groups: np.ndarray | None) -> Picture:
-    """Nodes in the two coordinates that explain most of the scores."""
-    display = CoordinatesDisplay.from_estimator(ranker, graph, groups=groups, max_nodes=MAX_POINTS)
+def coordinates(ranker: Any, graph: RelationGraph, groups: np.ndarray | None, words: Words) -> Markup:
+    """Nodes in the two coordinates that explain most of the scores, with the names of those farthest out."""
+    part, kept, _ = with_edges(graph)
+    if min(part.shape) < 2:
+        part, kept = graph, np.arange(len(graph))
+    classes = None if groups is None else groups[kept]
+    display = CoordinatesDisplay.from_estimator(ranker, part, groups=classes, max_nodes=MAX_POINTS)
+    names = query_names(ranker, part)[draw_nodes(len(query_names(ranker, part)), MAX_POINTS)]
     reading = {
         "reciprocal": "A node beats the nodes counter-clockwise of it: a circle is a cycle, a line is one order.",
         "symmetric": "Nodes in the same direction from the cross are alike; nodes near it are unlike all others.",
-        "ordinary": "Objects (hollow) rank high for the conditioning nodes (filled) in their direction.",
+        "ordinary": f"{words.objects.capitalize()} (hollow) rank high for {words.queries} (filled) in their direction.",
     }[display.relation]
-    with _style(NAMES):
-        display.plot()
-        caption = f"What was learned, in the two coordinates that explain most of it. {reading}{_sampled(display.note)}"
-        return Picture(_png(display.figure_, "Nodes in two coordinates"), caption)
-
-
-def hodge(graph: RelationGraph) -> Picture:
-    """A reciprocal relation split into one order and cycles."""
-    display = HodgeDisplay.from_relation(graph, max_nodes=MAX_NODES)
+    if display.relation == "reciprocal" and classes is None:
+        reading += " The darker, the stronger."
+    note = f" Shown: {display.note}." if display.note else ""
     caption = (
-        "The observed relation (left) is the sum of what one strength per node explains (middle) and the cyclic rest "
-        "(right). The strongest node is first."
+        f"What was learned, in the two coordinates that explain most of it ({100 * display.share:.0f} % of the "
+        f"scores). {reading}{note}"
     )
-    with _style():
-        display.plot()
-        return Picture(_png(display.figure_, "Order and cycles"), caption + _sampled(display.note), wide=True)
+    return tag("figure", _scatter(display, names), tag("figcaption", caption))
 
 
-def _sampled(note: str) -> str:
-    return f" Shown: {note}." if note else ""
+def _scatter(display: CoordinatesDisplay, names: np.ndarray) -> Markup:
+    width, height, room = 440, 330, 16
+    objects = display.object_points
+    every = display.points if objects is None else np.vstack([display.points, objects])
+    every = np.vstack([every, [[0.0, 0.0]]])
+    low, high = every.min(axis=0), every.max(axis=0)
+    stretch = min((width - 2 * room) / ((high[0] - low[0]) or 1), (height - 2 * room) / ((high[1] - low[1]) or 1))
+    centre = (low + high) / 2
+
+    def place(points: np.ndarray) -> list[tuple[float, float]]:
+        moved = (points - centre) * stretch
+        return [(width / 2 + x, height / 2 - y) for x, y in moved.tolist()]
+
+    kinds, legend = _kinds(display)
+    (cross,) = place(np.zeros((1, 2)))
+    parts = [
+        charts.line(cross[0] - 5, cross[1], cross[0] + 5, cross[1], "axis"),
+        charts.line(cross[0], cross[1] - 5, cross[0], cross[1] + 5, "axis"),
+    ]
+    if objects is not None:
+        parts += [charts.dot(x, y, 2.6, "hollow") for x, y in place(objects)]
+    spots = place(display.points)
+    for (x, y), kind, name in zip(spots, kinds, names, strict=True):
+        parts.append(charts.dot(x, y, 3.6, f"point {kind}", str(name)))
+    far = np.argsort(-np.sum(display.points**2, axis=1), kind="stable")[: 3 * NAMED]
+    texts = charts.short_names([str(names[one]) for one in far])
+    found = charts.place_names([spots[one] for one in far], texts, width, height)
+    for number, x, y, anchor in found[:NAMED]:
+        parts.append(charts.label(x, y, texts[number], anchor, "halo"))
+    picture = charts.chart("Nodes in two coordinates", width, height, *parts)
+    keys = (tag("span", tag("i", class_=f"class-{k}"), clipped(one), class_="key") for k, one in enumerate(legend))
+    return join([picture, tag("p", *keys, class_="keys") if legend else ""])
 
 
-def _style(settings: Any = STYLE) -> Any:
-    from matplotlib import rc_context
-
-    return rc_context(settings)
-
-
-def _png(figure: Any, label: str) -> Markup:
-    from PIL import Image
-
-    with BytesIO() as drawn, BytesIO() as packed:
-        figure.savefig(drawn, format="png", dpi=DOTS)
-        with Image.open(drawn) as image:
-            image.convert("RGB").quantize(COLOURS).save(packed, format="png", optimize=True)
-        return _image("image/png", packed.getvalue(), label)
+def _kinds(display: CoordinatesDisplay) -> tuple[list[str], list[str]]:
+    """The style of each point, and the names of the classes if there are few enough of them."""
+    n = len(display.points)
+    if display.groups is not None:
+        classes, number = np.unique(display.groups, return_inverse=True)
+        if len(classes) <= CLASSES:
+            return [f"class-{one}" for one in number], [str(one) for one in classes]
+        return ["class-0"] * n, []
+    if display.values is None:
+        return ["class-0"] * n, []
+    place = np.argsort(np.argsort(display.values, kind="stable"))
+    return [f"shade-{one}" for one in place * SHADES // max(n, 1)], []
 
 
-def _svg(figure: Any, label: str) -> Markup:
-    with StringIO() as drawn:
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
-        return _image("image/svg+xml", drawn.getvalue().encode(), label)
+def order_and_cycles(found: Diagnosis, words: Words) -> Markup | None:
+    """How much of a contest one strength for each node explains, and how much is cyclic; None if that is not known."""
+    split = found.hodge
+    if split is None or split.gradient_share is None:
+        return None
+    order = float(split.gradient_share)
+    parts = [
+        tag("rect", x="0", y="0", height="100%", width=f"{100 * order:.2f}%", class_="fill"),
+        tag("rect", x=f"{100 * order:.2f}%", y="0", height="100%", width=f"{100 * (1 - order):.2f}%", class_="rest"),
+    ]
+    title = f"one order explains {100 * order:.0f} %, cycles {100 * (1 - order):.0f} %"
+    caption = (
+        f"One strength for each of the {words.queries} explains {100 * order:.0f} % of what was observed. The other "
+        f"{100 * (1 - order):.0f} % are cycles (a beats b, b beats c, c beats a) and chance."
+    )
+    if split.noise_floor is not None:
+        caption += f" Results drawn by lot would have {100 * split.noise_floor:.0f} % of cycles."
+    strip = tag("svg", *parts, class_="split", role="img", aria_label=title)
+    ends = tag("p", tag("span", "one order"), tag("span", "cycles and chance"), class_="ends")
+    return tag("figure", strip, ends, tag("figcaption", caption), class_="wide")
 
 
-def _image(kind: str, data: bytes, label: str) -> Markup:
-    return Markup(f'<img src="data:{kind};base64,{base64.b64encode(data).decode()}" alt="{escape(label)}">')
+def loss_curve(ranker: Any) -> Markup | None:
+    """Loss against λ or against iterations; None for a ranker that varied neither."""
+    if not (hasattr(ranker, "cv_losses_") or getattr(ranker, "history_", None)):
+        return None
+    display = LossCurveDisplay.from_estimator(ranker)
+    order = np.argsort(display.values)
+    values, losses = display.values[order], display.losses[order]
+    known = ~np.isnan(losses)
+    if known.sum() < 2:
+        return None
+    values, losses = values[known], losses[known]
+    every = losses if display.folds is None else display.folds[~np.isnan(display.folds)]
+    low, high = min(losses.min(), every.min()), max(losses.max(), every.max())
+    room = 0.06 * (high - low) or 0.01
+    log = display.label != "iteration"
+    frame = charts.Frame((values[0], values[-1]), (low - room, high + room), height=240, log=log)
+    if log:
+        powers = np.arange(np.ceil(np.log10(values[0])), np.floor(np.log10(values[-1])) + 1)
+        every_other = max(1, int(np.ceil(len(powers) / 6)))
+        along = [(10.0**one, f"{10.0**one:g}") for one in powers[::every_other]]
+    else:
+        along = charts.ticks(values[0], values[-1])
+    parts = [frame.axes(display.label, "rank loss", along, charts.ticks(*frame.y, 4))]
+    if display.folds is not None and len(display.folds) > 1:
+        for fold in display.folds[:, order][:, known]:
+            if not np.isnan(fold).any():
+                parts.append(charts.path(_points(frame, values, fold), "curve thin"))
+    parts.append(charts.path(_points(frame, values, losses), "curve"))
+    if display.chosen is not None:
+        at = int(np.argmin(np.abs(values - display.chosen)))
+        parts.append(charts.dot(frame.across(values[at]), frame.up(losses[at]), 6, "open", f"chosen: {values[at]:.4g}"))
+    caption = f"Rank loss on held-out pairs against {display.label}; the chosen value is the open circle."
+    picture = charts.chart(f"Rank loss against {display.label}", frame.width, frame.height, *parts)
+    return tag("figure", picture, tag("figcaption", caption))
+
+
+def _points(frame: charts.Frame, values: np.ndarray, losses: np.ndarray) -> list[tuple[float, float]]:
+    return [(frame.across(x), frame.up(y)) for x, y in zip(values, losses, strict=True)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
@@ -41,6 +42,8 @@ class Rankings:
         Wrong pairs divided by comparable pairs, for all these nodes together; NaN without a comparable pair.
     query_ids, object_ids : ndarray
         Ids of all conditioning nodes and all objects of the graph.
+    incoming : bool
+        Whether the conditioning nodes are those where edges end.
     """
 
     queries: np.ndarray
@@ -53,13 +56,17 @@ class Rankings:
     pooled_loss: float
     query_ids: np.ndarray
     object_ids: np.ndarray
+    incoming: bool = False
 
     def __len__(self) -> int:
         return len(self.queries)
 
-    def extremes(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of the n conditioning nodes with the highest loss and of the n with the lowest; no row is in both."""
-        known = np.flatnonzero(~np.isnan(self.losses))
+    def extremes(self, n: int, fewest: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of the n conditioning nodes with the highest loss and of the n with the lowest; no row is in both.
+
+        Only those with at least ``fewest`` observed objects count: with a few, a loss is luck.
+        """
+        known = np.flatnonzero(~np.isnan(self.losses) & (self.observed >= fewest))
         order = known[np.argsort(-self.losses[known], kind="stable")]
         worst = order[: min(n, (len(order) + 1) // 2)]
         return worst, order[len(worst) :][::-1][:n]
@@ -178,4 +185,14 @@ def rank_rows(ranker: Any, graph: RelationGraph, queries: np.ndarray, top: int) 
         pooled_loss=wrong / comparable if comparable else float("nan"),
         query_ids=ids,
         object_ids=np.arange(n_objects) if others.ids is None else others.ids,
+        incoming=incoming,
     )
+
+
+def observed_pairs(truth: Any, scores: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns, labels and scores of the observed pairs, of what `judged` gives: sparse arrays or matrices."""
+    if sparse.issparse(truth):
+        rows = np.repeat(np.arange(truth.shape[0]), np.diff(truth.indptr))
+        return rows, truth.indices, np.asarray(truth.data, dtype=float), np.asarray(scores.data, dtype=float)
+    rows, columns = np.nonzero(~np.isnan(truth))
+    return rows, columns, np.asarray(truth[rows, columns], float), np.asarray(scores[rows, columns], float)

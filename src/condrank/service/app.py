@@ -161,14 +161,20 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     async def score(request: Request) -> Response:
         return await answered(request, scores_json, await _json_body(request), limits)
 
-    @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by their first letters")
+    @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by a part of them")
     async def nodes(
-        prefix: Annotated[str, Query(max_length=1000)] = "",
+        prefix: Annotated[str, Query(max_length=1000, description="First letters of the ids.")] = "",
+        part: Annotated[str, Query(max_length=1000, description="Any part of the ids, instead of a prefix.")] = "",
         start: Annotated[int, Query(ge=0, le=2**31), WHOLE_TEXT] = 0,
         limit: Annotated[int, Query(ge=1, le=MOST_NODES), WHOLE_TEXT] = 50,
         role: Role = "queries",
     ) -> Any:
-        total, ids = holder.current.find(role, prefix, start, limit)
+        if prefix and part:
+            raise Refusal(422, "prefix and part cannot both be given: a prefix is a part too")
+        if part:  # reads all ids, so not on the loop that serves everyone
+            total, ids = await asyncio.to_thread(holder.current.find_part, role, part, start, limit)
+        else:
+            total, ids = holder.current.find(role, prefix, start, limit)
         return NodesAnswer(total=total, start=start, ids=ids)
 
     @app.get("/nodes/{id:path}", response_model=NodeAnswer, responses=documented(404), summary="One known node")
