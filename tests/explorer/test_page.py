@@ -67,4 +67,4 @@ def test_sections_come_with_navigation_and_a_way_past_them():
 def test_an_empty_file_is_a_page_too():
     data = embedded_data(0, lambda place: pytest.fail("nothing is ranked"), ["x"], one_domain=True)
     assert data == {"source": "embedded", "names": [], "columns": ["x"], "queries": []}
-    assert "Explore rankings" in fill_page("A title", data, introduction="").html
+    assert "Explore and compare" in fill_page("A title", data, introduction="").html

@@ -151,7 +151,9 @@ def test_there_is_no_truth_and_a_line_about_the_model(opened):
     assert opened.text("#about").startswith("30 nodes, reciprocal relation, ranking loss, model ")
 
 
-def test_the_search_field_is_the_first_stop_of_the_keyboard(opened):
+def test_the_search_field_follows_the_colours_on_the_keyboard(opened):
+    opened.press("TAB")
+    assert opened.run("document.activeElement.id") == "theme"
     opened.press("TAB")
     assert opened.run("document.activeElement.id") == "node"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from condrank.report import pictures, write_report
+from condrank.report import write_report
 from report.games import COLUMN, fit_games
 
 
@@ -23,10 +23,3 @@ def written(ranker, tmp_path_factory):
 @pytest.fixture(scope="session")
 def text(written):
     return written.read_text("utf-8")
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Pictures are made but not put into pixels, which takes most of the time of a small report."""
-    for name in ("_png", "_svg"):
-        monkeypatch.setattr(pictures, name, lambda figure, label: pictures._image("image/png", b"", label))

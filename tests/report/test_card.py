@@ -1,13 +1,10 @@
 """The model card."""
 
-import pytest
-
 from condrank.report import write_report
 from condrank.tables import read_graph
 from report.games import Reader, make_games
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_card_says_whether_the_model_has_seen_the_data(ranker, written, tmp_path):
     assert "in training: the model&#x27;s loss on them says how well it fits" in written.read_text("utf-8")
     players, games = make_games(30, 400, seed=1)

@@ -83,6 +83,13 @@ def test_nodes_are_listed_by_page_and_by_their_first_letters(client):
     assert found["total"] == len(found["ids"])
     assert client.get("/nodes", params={"prefix": "zz"}).json()["total"] == 0
     assert client.get("/nodes", params={"role": "objects"}).json()["total"] == N
+    inside = client.get("/nodes", params={"part": "E 1", "start": 1, "limit": 4}).json()
+    matching = sorted(one for one in NODES["id"] if "e 1" in one.lower())
+    assert (inside["total"], inside["ids"]) == (len(matching), matching[1:5])
+    first = client.get("/nodes", params={"part": "n", "limit": 1000}).json()["ids"]
+    starts = [one.lower().startswith("n") for one in first]
+    assert starts == sorted(starts, reverse=True)
+    assert client.get("/nodes", params={"part": "3", "prefix": "n"}).status_code == 422
     node = client.get("/nodes/n%2F3").json()
     assert node.pop("position") == 3
     assert node == {"id": "n/3", "columns": {"x": NODES["x"][3], "born": "1973-01-02", "kind": NODES["kind"][3]}}

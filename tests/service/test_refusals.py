@@ -40,7 +40,7 @@ def test_every_refusal_has_its_status_and_code(client):
     [
         ("/rank/Node 1?k=2&top=3", "unknown parameter 'top'; this address takes k, exclude_self"),
         ("/rank/nobody?top=x", "unknown parameter 'top'"),
-        ("/nodes?k=3", "unknown parameter 'k'; this address takes prefix, start, limit, role"),
+        ("/nodes?k=3", "unknown parameter 'k'; this address takes prefix, part, start, limit, role"),
         ("/nodes/Node 1?k=3", "this address takes role"),
         ("/health?verbose=1", "unknown parameter 'verbose'; this address takes none"),
         ("/metrics?name=x", "this address takes none"),

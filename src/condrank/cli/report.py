@@ -46,14 +46,15 @@ def report(
         list[int] | None,
         typer.Option(min=1, max=4, help="A setting to cross-validate in (may be repeated).", show_default="all four"),
     ] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of each.")] = FOLDS,
+    folds: Annotated[int | None, typer.Option(min=2, help="Folds of each.", show_default=str(FOLDS))] = None,
     max_nodes: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=10,
             help="Most nodes to cross-validate on, drawn at random; a sparse relation keeps all, in two folds.",
+            show_default=f"{MAX_NODES:,}",
         ),
-    ] = MAX_NODES,
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"Measure {QUICK_FOLDS} folds of each setting, still on the whole graph.")
     ] = False,
@@ -86,8 +87,8 @@ def report(
                 output,
                 title=title,
                 settings=setting or (1, 2, 3, 4),
-                folds=folds,
-                max_nodes=max_nodes,
+                folds=FOLDS if folds is None else folds,
+                max_nodes=MAX_NODES if max_nodes is None else max_nodes,
                 classes=classes,
                 step=step,
                 max_folds=QUICK_FOLDS if quick else None,

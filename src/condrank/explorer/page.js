@@ -223,8 +223,9 @@ input.addEventListener("keydown", (event) => {
 byId("ranking").addEventListener("keydown", (event) => {
   const move = { ArrowDown: 1, ArrowUp: -1 }[event.key], line = event.target.closest("tbody tr");
   if (!move || !line) return;
-  const next = [...line.parentNode.children].indexOf(line) + move;
-  const target = line.parentNode.children[next]?.querySelector(event.target.matches("input") ? "input" : "button");
+  const lines = [...line.closest("tbody").rows];
+  const kind = event.target.matches("input") ? "input" : "button";
+  const target = lines[lines.indexOf(line) + move]?.querySelector(kind);
   if (!target) return;
   event.preventDefault();
   target.focus();

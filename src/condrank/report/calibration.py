@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
@@ -56,7 +55,7 @@ def held_out_games(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # the folds of the settings gave the same ones
-                truth, scores = judged(clone(unfitted(ranker)).fit(train), test)
+                truth, scores = judged(unfitted(ranker).fit(train), test)
         except ValueError:  # too little data in this fold; the others may have enough
             continue
         rows, columns, y, h = observed_pairs(truth, scores)

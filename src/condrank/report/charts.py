@@ -10,8 +10,8 @@ import numpy as np
 
 from condrank.explorer.markup import Markup, join, tag
 
-#: Width of a character of a label, in the units of a chart, and the height of its line.
-LETTER, LINE = 5.7, 12.0
+#: Width of a character of a label, in units of a chart; that on a phone, where letters are larger; height of a line.
+LETTER, WIDEST, LINE = 5.7, 7.6, 14.0
 #: Longest name in a chart, in characters.
 LONGEST = 20
 
@@ -141,7 +141,7 @@ def place_names(
     taken: list[tuple[float, float, float, float]] = []
     placed = []
     for number, ((x, y), name) in enumerate(zip(points, names, strict=True)):
-        long = LETTER * len(name)
+        long = WIDEST * len(name)
         for start, anchor in ((x + 6, "start"), (x - 6 - long, "end")):
             box = (start, y - LINE / 2, start + long, y + LINE / 2)
             inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height

@@ -77,7 +77,8 @@ def matrix(
 def colours(scale: tuple[float, float]) -> Markup:
     """The colours with the values of their ends."""
     strip = np.linspace(0, 1, 64)[None, :]
-    picture = tag("svg", _png_image(strip, (0, 1), is_around(scale), {"width": "100%", "height": "100%"}))
+    strip_image = _png_image(strip, (0, 1), is_around(scale), {"width": "100%", "height": "100%"})
+    picture = tag("svg", strip_image, aria_hidden="true")
     ends = (tag("span", f"{one:.3g}") for one in scale)
     return tag("p", next(ends), picture, next(ends), class_="colours", aria_label="Colours of values")
 

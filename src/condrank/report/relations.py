@@ -173,7 +173,7 @@ def _degrees(graph: RelationGraph, words: Words, without: str) -> Markup:
     parts = [frame.axes(f"{words.queries}, those with most edges first", "edges", along, marks)]
     for number, (degrees, what) in enumerate(sorted_sides):
         few = np.unique(np.linspace(0, len(degrees) - 1, 120).astype(int))
-        points = [(frame.across(one + 1), frame.up(degrees[one])) for one in few]
+        points = [(frame.across(one + 1), frame.up(float(degrees[one]))) for one in few]
         parts.append(charts.path(points, "curve" if number == 0 else "curve second"))
         if not words.one_kind:
             parts.append(charts.label(points[-1][0], points[-1][1] - 6 - 12 * number, what, "end"))
