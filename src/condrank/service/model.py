@@ -179,12 +179,8 @@ class ServedModel(ChangingObjects):
 
     def find_part(self, role: str, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
         """How many ids contain a text (in any case), and a page of them: those that begin with it first. O(n ids)."""
-        if not part:
-            return self.find(role, "", start, limit)
-        ids, (texts, places), part = self._ids[role], self._sorted[role], part.casefold()
-        where = [(one.find(part), place) for one, place in zip(texts, places, strict=True) if part in one]
-        ordered = [place for at, place in where if at == 0] + [place for at, place in where if at > 0]
-        return len(ordered), [ids[place] for place in ordered[start : start + limit]]
+        with self._turns.together():
+            return self.names[role].find_part(part, start, limit)
 
     def node(self, one: NodeId, role: str) -> tuple[Any, int, dict[str, Any]]:
         """Id, position and columns of a known node."""
