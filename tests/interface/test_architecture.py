@@ -23,6 +23,7 @@ CONTRACTS = {
 ROWS = [[room.strip() for room in row.split("|")] for row in CONTRACTS["rooms"]["layers"]]
 FOLDERS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
 DOORS = {
+    ("condrank.explanations.explanation", "condrank.plots"),
     ("condrank.graph.making", "condrank.tables.graphs"),
     ("condrank.rankers.base", "condrank.index"),
     ("condrank.rankers.intervals", "condrank.model_selection.residuals"),

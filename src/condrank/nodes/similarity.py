@@ -66,10 +66,14 @@ class NodeSimilarity:
 
         return combine_diagonal(self.kernel, of_leaf, 0)
 
-    def _values(self, nodes: Nodes, others: Nodes) -> np.ndarray:
+    def part(self, kernel: Kernel, nodes: Nodes, others: Nodes) -> np.ndarray:
+        """Values of a part of the kernel, such as a summand, between nodes and others."""
+        return self._values(nodes, others, kernel)
+
+    def _values(self, nodes: Nodes, others: Nodes, kernel: Kernel | None = None) -> np.ndarray:
         sides = nodes, others
         return combine(
-            self.kernel,
+            self.kernel if kernel is None else kernel,
             lambda leaf: self._values_of(leaf, nodes, others),
             lambda leaf, side: self._diagonal_of(leaf, sides[side]),
         )

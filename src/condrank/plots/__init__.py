@@ -14,6 +14,7 @@ from condrank.plots.hodge import HodgeDisplay
 from condrank.plots.query_loss import QueryLossDisplay
 from condrank.plots.relation import RelationDisplay, deal_out
 from condrank.plots.simplex import SimplexDisplay
+from condrank.plots.waterfall import WaterfallDisplay
 
 __all__ = [
     "CalibrationDisplay",
@@ -23,5 +24,6 @@ __all__ = [
     "QueryLossDisplay",
     "RelationDisplay",
     "SimplexDisplay",
+    "WaterfallDisplay",
     "deal_out",
 ]

@@ -46,6 +46,13 @@ class EdgeKernel(Protocol):
         """Scores (n_queries, n_objects) from kernel rows against the training nodes; None means the training nodes."""
         ...
 
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair, (n_pairs,), from the kernel rows of its two ends.
+
+        A kernel that is ``known_only`` takes ones at the places of the two ends, (n,) and (m,), instead.
+        """
+        ...
+
 
 class _Bound:
     """Node kernels and observed edges, and the sums X1 and Xᵀ1 of a vector on the edges."""
@@ -90,6 +97,10 @@ class LinearEdges(_Bound):
         out, into = self._sums(a)
         return np.add.outer(K_queries @ out, K_objects @ into)
 
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair."""
+        return self._at_edges(k, g)
+
 
 class Poly2DEdges(_Bound):
     """(k(a, c) + g(b, d))²: K² X J + 2 K X G + J X G², squares elementwise. O(n_pairs (n + m)) per product."""
@@ -114,6 +125,10 @@ class Poly2DEdges(_Bound):
         out, into = self._sums(a)
         main = np.add.outer(K_queries**2 @ out, K_objects**2 @ into)
         return main + 2 * self._interaction.predict(a, K_queries, K_objects)
+
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair."""
+        return self._at_edges(k, g) ** 2
 
 
 class CartesianEdges(_Bound):
@@ -153,6 +168,11 @@ class CartesianEdges(_Bound):
         X = self.edges.matrix(a)
         return np.asarray(X.T @ self.K).T + np.asarray(X @ self.G)
 
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair, whose ends are given by ones at their places."""
+        sources, targets = self._sources, self.edges.indices
+        return (self.K @ k)[sources] * g[targets] + k[sources] * (self.G @ g)[targets]
+
 
 class RankingEdges(_Bound):
     """k(a, c) - k(a, d) - k(b, c) + k(b, d): t = X1 - Xᵀ1, (Kt)_a - (Kt)_b. O(n² + n_pairs) per product."""
@@ -173,6 +193,10 @@ class RankingEdges(_Bound):
         K_queries, K_objects = self._rows(K_queries, K_objects)
         out, into = self._sums(a)
         return np.subtract.outer(K_queries @ (out - into), K_objects @ (out - into))
+
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair."""
+        return self._at_edges(k - g, g - k)
 
 
 class MetricEdges(_Bound):
@@ -214,6 +238,10 @@ class MetricEdges(_Bound):
         own_objects = np.einsum("on,no->o", K_objects, right)
         own_queries = np.einsum("qn,nq->q", K_queries, np.asarray(N @ K_queries.T))
         return np.add.outer(own_queries, own_objects) - 2 * (K_queries @ right)
+
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair."""
+        return self._at_edges(k - g, g - k) ** 2
 
 
 EDGE_KERNELS = {kind.name: kind for kind in (LinearEdges, Poly2DEdges, CartesianEdges, RankingEdges, MetricEdges)}

@@ -260,6 +260,14 @@ class KroneckerEdges:
         K_objects = self.G if K_objects is None else K_objects
         return bilinear(K_queries, self.coefficients(a), K_objects)
 
+    def between(self, k: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """The edge kernel between the observed edges and one pair, from the kernel rows of its two ends. O(n_pairs)."""
+        sources, targets = self.edges.sources, self.edges.indices
+        values = k[sources] * g[targets]
+        if self.relation.sign:
+            values = (values + self.relation.sign * (k[targets] * g[sources])) * values.dtype.type(0.5)
+        return values
+
 
 def bilinear(K_queries: np.ndarray, A: sparse.csr_array, K_objects: np.ndarray) -> np.ndarray:
     """K_queries A K_objectsᵀ for a sparse A, in the cheaper order. O(n_queries n_objects min(n, m)) without A."""

@@ -24,6 +24,7 @@ from condrank.problem.problem import Problem
 from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph, check_agreement, warn_of_no_scores, warn_of_nothing_to_rank
 from condrank.rankers.contests import Contests
+from condrank.rankers.explained import Explained
 from condrank.rankers.intervals import Intervals
 from condrank.rankers.learned import Learned
 from condrank.rankers.saving import Saved
@@ -31,7 +32,7 @@ from condrank.solvers.path import solve_path
 from condrank.solvers.system import Options
 
 
-class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests, Intervals):
+class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests, Intervals, Explained):
     """Learn to rank objects for an object, from nodes (objects with features) and edges (values of some pairs of them).
 
     A ranking is for one node v, the conditioning node (or query). It orders objects v' by score, highest first. The

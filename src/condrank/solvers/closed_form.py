@@ -34,6 +34,7 @@ from condrank.problem.coordinates import check_alpha, fit_both
 from condrank.problem.problem import Problem
 from condrank.solvers.complete_inverse import CompleteInverse
 from condrank.solvers.costs import peak_with_coordinates, reduction_flops
+from condrank.solvers.damping import damping_factors
 from condrank.solvers.distributed_cost import distributed_cost, distributed_reason, is_edge_list
 from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
@@ -139,6 +140,32 @@ class ClosedForm:
         out = self.relation.project(out)
         out += alpha * W
         return out
+
+    def influence(self, alpha: float, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """∂/∂Y (n, m) of zᵀWz' for coordinates z (r,) and z' (r',): L(Z S⁻¹[Π[z z'ᵀ]] Z'ᵀ), S the system at λ.
+
+        S⁻¹ divides by D and adds w bᵀ/D. As σσ'/D has few factors, so has the result before the means are subtracted:
+        O((nr + mr')k + nmk + rr') for k factors, instead of two products O(nr² + nmr).
+        """
+        inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
+        added = inverse.correction(left, right)
+        terms = [(left, right), *([] if added is None else [added])]
+        U, V = damping_factors(self.rows.sigma, self.cols.sigma, alpha)
+        starts = np.hstack([U * (one / self.rows.sigma)[:, None] for one, _ in terms])
+        ends = np.hstack([V * (other / self.cols.sigma)[:, None] for _, other in terms])
+        if self.cols is self.rows:
+            starts, ends = np.hsplit(self.rows.training() @ np.hstack([starts, ends]), 2)
+        else:
+            starts, ends = self.rows.training() @ starts, self.cols.training() @ ends
+        if self.relation.sign:  # Π of the result
+            starts, ends = np.hstack([starts, self.relation.sign * ends]), 0.5 * np.hstack([ends, starts])
+        if self.loss.centres_rows:
+            ends = ends - ends.mean(axis=0)
+        elif self.loss.fits_intercept:
+            mean = starts.mean(axis=0) @ ends.mean(axis=0)
+            starts = np.column_stack([starts, np.ones(len(starts))])
+            ends = np.column_stack([ends, np.full(len(ends), -mean)])
+        return starts @ ends.T
 
     def _value(self, W: np.ndarray) -> float:
         """bᵀWb'/(nm), the mean of the values of the model over all pairs."""

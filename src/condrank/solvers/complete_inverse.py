@@ -75,6 +75,29 @@ class CompleteInverse:
         self._each_block(work)
         return W
 
+    def correction(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Vectors w (r,) and b (r',) with W = (R + Π[w bᵀ])/D for R = Π[left rightᵀ]; None if W = R/D."""
+        sign, b, alpha = self.relation.sign, self.cols.ones, self.alpha
+        if not self.loss.centres_rows:
+            if not self.loss.fits_intercept:
+                return None
+            ends = b * right
+            total = self._sum(lambda block, inverse: float((self.rows.ones * left)[block] @ (inverse @ ends)))
+            return total / self.gap * self.rows.ones, b
+        x = self.x
+        columns = np.column_stack([right * x, left * x if sign else b * x]) * alpha
+        products = np.empty((self.shape[0], 2), dtype=columns.dtype)
+
+        def work(block: slice, inverse: np.ndarray) -> None:
+            products[block] = inverse @ columns
+
+        self._each_block(work)
+        if sign:
+            Rx = 0.5 * ((right @ x) * left + sign * (left @ x) * right)
+            damped = 0.5 * (left * products[:, 0] + sign * right * products[:, 1])
+            return self._coupled_solution(Rx, damped, vanishes=False), b
+        return left * ((right @ x) - products[:, 0]) / (self.cols.outside + products[:, 1]), b
+
     def _each_block(self, work: Callable[[slice, np.ndarray], Any]) -> None:
         """Call ``work`` with blocks of rows of 1/D, in threads."""
         # σσᵀ + λ is one product of two columns and two rows.
@@ -176,17 +199,20 @@ class CompleteInverse:
         return T
 
     def _coupled_correction(self, R: np.ndarray, vanishes: bool) -> np.ndarray:
-        """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
-        assert self.coupled is not None
-        n, omega = self.cols.n_nodes, self.cols.outside
-        q = np.sqrt(self.cols.sigma)
-        damped = np.empty_like(q)
+        """The vector w for W = ±Wᵀ, from Rx and (R λ/D) x."""
+        damped = np.empty_like(self.x)
 
         def work(block: slice, inverse: np.ndarray) -> None:
             damped[block] = np.multiply(inverse, R[block], out=inverse) @ (self.alpha * self.x)
 
         self._each_block(work)
-        Rx = R @ self.x
+        return self._coupled_solution(R @ self.x, damped, vanishes)
+
+    def _coupled_solution(self, Rx: np.ndarray, damped: np.ndarray, vanishes: bool) -> np.ndarray:
+        """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
+        assert self.coupled is not None
+        n, omega = self.cols.n_nodes, self.cols.outside
+        q = np.sqrt(self.cols.sigma)
         f = (Rx - damped) / q
         if self.relation.sign < 0:
             return q * self.coupled.solve(f)

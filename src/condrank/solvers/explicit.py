@@ -24,12 +24,14 @@ from condrank.base.measured import BLOCK_ENTRIES
 from condrank.models.model import Model
 from condrank.nodes import Coordinates
 from condrank.nodes.exact import spectrum
+from condrank.objective.edge_loss import EdgeLoss
 from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges, Observations
 from condrank.observations.edges import all_edges
 from condrank.problem.coordinates import fit_both
 from condrank.problem.problem import Problem
+from condrank.products.sampled import SampledProducts
 from condrank.solvers.costs import listed_bytes, peak_with_coordinates
 from condrank.solvers.intercept import Means
 from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
@@ -132,6 +134,13 @@ class ExplicitSystem:
         """W for one λ > 0, by one dense factorisation (with ``rhs``, over the product features)."""
         W = solve_explicit(self.relation, self.loss, self.Z, self.Z_objects, self.edges, alpha, rhs=rhs)
         return Solution(W.astype(self.Z.dtype, copy=False))
+
+    def influence(self, W: np.ndarray) -> np.ndarray:
+        """L_Ω of the values of W at the observed pairs, as for `condrank.solvers.primal.PrimalSystem`."""
+        edges = self.edges
+        products = SampledProducts(edges.indptr, edges.indices, edges.shape)
+        weights = edges.weights.astype(self.Z.dtype, copy=False)
+        return EdgeLoss(self.loss, edges, weights)(products.at_edges(self.Z @ W, self.Z_objects))
 
     def model(self, W: Any = None) -> Model:
         """Scores z(v)ᵀ W z(v') + τ k(v, v') + the centre of the scale + the intercept."""

@@ -172,6 +172,10 @@ class PrimalSystem:
             self.seen.keep(found.x, self.loss_operator.mean)
         return Solution(found.x, found.n_iter, found.converged)
 
+    def influence(self, W: np.ndarray) -> np.ndarray:
+        """L_Ω of the values of W at the observed pairs: for W = S⁻¹T, ∂⟨T, W⟩/∂y (n_pairs,) of the labels."""
+        return self.loss_operator(self.values(W))
+
     def single(self) -> PrimalSystem:
         """The same products in single precision."""
         twin = copy(self)
