@@ -155,7 +155,7 @@ class Explanation:
         return self.sentence()
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(str(self))}</p>{self.terms()._repr_html_()}"
+        return f"<p>{html.escape(str(self))}</p>{self.terms().to_html()}"
 
 
 def _plain(value: Any) -> Any:

@@ -70,7 +70,8 @@ class Terms:
             raise ImportError("to_frame needs pandas: pip install 'condrank[frames]'") from None
         return pd.DataFrame(self.columns(top))
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """A table of the largest terms, with the sum of the others, the rest and the sum of all below it."""
         rows, left = self.rows(SHOWN), len(self) - SHOWN
         head = [*self.describe(np.zeros(0, dtype=np.intp)), "contribution"]
         cells = [[shown(value) for value in row.values()] for row in rows]
@@ -78,6 +79,8 @@ class Terms:
         below = [f"{left:,} more: {shown(float(others))}"] if left > 0 else []
         below += [f"{name}: {shown(value)}" for name, value in self.rest.items()]
         return table_of(head, cells, "; ".join([*below, f"sum: {shown(self.total)}"]))
+
+    _repr_html_ = to_html
 
 
 def shown(value: Any) -> str:
