@@ -50,7 +50,8 @@ JSON = {"Content-Type": "application/json"}
 # Why a request that follows the document is refused all the same: JSON Schema cannot say it.
 UNSTATED = re.compile(
     "one list for each of the|date that does not exist|must be a finite number, got '|scores (are not finite|overflow)|"
-    "infinit|kernel values for each|is there already|objects can be added|last object"
+    "infinit|kernel values for each|is there already|objects can be added|last object|no left-out residuals|"
+    "gives log-odds"
 )
 
 

@@ -18,6 +18,7 @@ from service.served import (
     create_app,
     expected_of,
     pairs_of,
+    refused,
     same,
 )
 
@@ -136,10 +137,35 @@ def test_a_low_limit_of_places_lowers_the_default(folder):
 def test_the_openapi_document_has_every_route_and_error(client):
     document = client.get("/openapi.json").json()
     expected = {"/rank", "/rank/{id}", "/score", "/nodes", "/nodes/{id}", "/health", "/metrics", "/reload"}
-    expected |= {"/objects", "/objects/remove"}
+    expected |= {"/objects", "/objects/remove", "/predict"}
     assert set(document["paths"]) == expected
     assert document["components"]["schemas"]["RankRequest"]["properties"]["k"]["maximum"] == 50
     for operation in (one for path in document["paths"].values() for one in path.values()):
         for status, answer in operation["responses"].items():
             if status != "200":
                 assert answer["content"]["application/json"]["schema"]["$ref"].endswith("/ErrorAnswer")
+
+
+def test_predictions_have_what_the_model_has(client, tmp_path):
+    pairs = [{"query": "Node 1", "object": "Node 2"}, {"query": NEW, "object": NEW}]
+    asked = client.post("/predict", json={"pairs": pairs}).json()["predictions"]
+    scores = client.post("/score", json={"pairs": pairs}).json()["scores"]
+    assert [one["score"] for one in asked] == scores
+    assert all(one.get("lower") is None for one in asked)
+    assert "condrank fit --intervals" in refused(
+        client.post("/predict", json={"pairs": pairs, "coverage": 0.5}), 422, "invalid"
+    )
+    refused(client.post("/predict", json={"pairs": pairs, "coverage": 1.5}), 422, "invalid")
+    fitted = TableRanker(ConditionalRanker(loss="regression", kernel="rbf")).fit(NODES, EDGES).calibrate(n_splits=4)
+    fitted.save(tmp_path)
+    with TestClient(create_app(ModelHolder(tmp_path))) as served:
+        found = served.post("/predict", json={"pairs": pairs, "coverage": 0.6}).json()["predictions"]
+        for one, (query, other) in zip(found, ((["Node 1"], ["Node 2"]), (NEW, NEW)), strict=True):
+            lower, upper = fitted.predict_interval(_table(query), _table(other), coverage=0.6)
+            np.testing.assert_allclose([one["lower"], one["upper"]], [lower[0, 0], upper[0, 0]])
+        infinite = served.post("/predict", json={"pairs": pairs[1:], "coverage": 0.999}).json()["predictions"]
+        assert infinite[0]["lower"] is None
+
+
+def _table(node):
+    return [node] if isinstance(node, dict) else node

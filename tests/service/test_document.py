@@ -111,7 +111,9 @@ def bodies(ranker, kind):
     few = st.lists(pair, min_size=1, max_size=2)
     many = st.tuples(pair, st.sampled_from([49, 50, 51])).map(lambda item: [item[0]] * item[1])
     score = st.fixed_dictionaries({"pairs": kept(few | few | few | st.lists(pair | VALUES, max_size=2) | many)})
-    given = {"/rank": rank, "/score": score}
+    extra = {"coverage": st.none() | st.floats(-0.5, 1.5)}
+    predict = st.fixed_dictionaries({"pairs": kept(few | few | st.lists(pair | VALUES, max_size=2))}, optional=extra)
+    given = {"/rank": rank, "/score": score, "/predict": predict}
     return st.one_of(
         *(st.tuples(st.just(path), kept(body | body | spoiled(body) | VALUES)) for path, body in given.items())
     )
@@ -121,7 +123,7 @@ def validators(client):
     """Schemas of the bodies by path, as any client can read them."""
     document = client.get("/openapi.json").json()
     found = {}
-    for path in ("/rank", "/score"):
+    for path in ("/rank", "/score", "/predict"):
         schema = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
         found[path] = jsonschema.Draft202012Validator({**schema, "components": document["components"]})
     return found

@@ -32,6 +32,10 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="PATH", help="Folder (with a slash) or file for the model.")
     ],
+    intervals: Annotated[
+        bool,
+        typer.Option("--intervals", help="Also make what intervals need (up to 20 more fits)."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is not a model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary as JSON.")] = False,
     verbose: Annotated[
@@ -51,6 +55,8 @@ def fit(
         graph, used = read_described(tables)
         asked = read_model(model, graph, tables)
         fitted = learn(asked, graph, step)
+        if intervals:
+            fitted.calibrate()
         step("saving")
         with writing(target):
             fitted.save(output)

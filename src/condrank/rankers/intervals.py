@@ -115,7 +115,12 @@ class Intervals(Ranker):
 
 
 def interval(
-    ranker: Any, scores: np.ndarray, known_queries: np.ndarray, known_objects: np.ndarray, coverage: float
+    ranker: Any,
+    scores: np.ndarray,
+    known_queries: np.ndarray,
+    known_objects: np.ndarray,
+    coverage: float,
+    warns: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ends of the intervals of scores; whether their nodes are known has a shape that broadcasts to theirs."""
     coverage = check_number("coverage", coverage, above=0.0)
@@ -126,7 +131,7 @@ def interval(
     widths = np.zeros(max(SETTINGS) + 1)
     for one in np.unique(setting).tolist():
         widths[one] = residuals_for(ranker, one).half_width(coverage)
-        if np.isinf(widths[one]):
+        if np.isinf(widths[one]) and warns:
             n_units = residuals_for(ranker, one).n_units
             warn(
                 f"coverage={coverage:g} needs infinite intervals where {WHAT_IS_NEW[one]} is new: only {n_units:g} "

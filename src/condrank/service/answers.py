@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import to_json
 from scipy.special import expit
 
-from condrank.service.bodies import read_add, read_rank, read_remove, read_score
+from condrank.service.bodies import read_add, read_predict, read_rank, read_remove, read_score
 from condrank.service.limits import Limits
 from condrank.service.model import Answer, ServedModel
 
@@ -63,6 +63,14 @@ def removed_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
 
 def _count(model: ServedModel, objects: int) -> bytes:
     return to_json({"model": model.file_fingerprint, "objects": objects})
+
+
+def predictions_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
+    """Scores and how sure they are, as `schemas.PredictAnswer` describes them."""
+    asked = read_predict(body, limits)
+    queries, objects = [one.query for one in asked.pairs], [one.object for one in asked.pairs]
+    found = model.predict(queries, objects, asked.coverage)
+    return to_json({"model": model.file_fingerprint, "predictions": found})
 
 
 def _ranking(answer: Answer) -> bytes:

@@ -13,7 +13,14 @@ from fastapi.responses import HTMLResponse
 from pydantic import SecretStr
 
 from condrank._version import __version__
-from condrank.service.answers import added_json, ranking_json, rankings_json, removed_json, scores_json
+from condrank.service.answers import (
+    added_json,
+    predictions_json,
+    ranking_json,
+    rankings_json,
+    removed_json,
+    scores_json,
+)
 from condrank.service.bodies import bound
 from condrank.service.clients import client_of
 from condrank.service.connections import Connections
@@ -35,6 +42,8 @@ from condrank.service.schemas import (
     NodesAnswer,
     ObjectsAnswer,
     Order,
+    PredictAnswer,
+    PredictRequest,
     RankAnswer,
     Ranked,
     RankRequest,
@@ -160,6 +169,16 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     )
     async def score(request: Request) -> Response:
         return await answered(request, scores_json, await _json_body(request), limits)
+
+    @app.post(
+        "/predict",
+        response_model=PredictAnswer,
+        responses=computed,
+        openapi_extra=body_of(PredictRequest),
+        summary="Scores of pairs, and how sure they are",
+    )
+    async def predict(request: Request) -> Response:
+        return await answered(request, predictions_json, await _json_body(request), limits)
 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by a part of them")
     async def nodes(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from condrank.service.limits import Limits
 from condrank.service.refusals import Refusal, listed
-from condrank.service.schemas import PLACES, AddRequest, RankRequest, RemoveRequest, ScoreRequest
+from condrank.service.schemas import PLACES, AddRequest, PredictRequest, RankRequest, RemoveRequest, ScoreRequest
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -30,6 +30,13 @@ def read_score(body: bytes, limits: Limits) -> ScoreRequest:
     value = _parsed(body)
     _bound_list(value, "pairs", limits.pairs)
     return _checked(ScoreRequest, value)
+
+
+def read_predict(body: bytes, limits: Limits) -> PredictRequest:
+    """A request for predictions, within the limits."""
+    value = _parsed(body)
+    _bound_list(value, "pairs", limits.pairs)
+    return _checked(PredictRequest, value)
 
 
 def read_add(body: bytes, limits: Limits) -> list[Any]:

@@ -12,7 +12,7 @@ from condrank.service.columns import columns_schema
 from condrank.service.given import ID_SCHEMA
 from condrank.service.limits import Limits
 from condrank.service.model import ServedModel
-from condrank.service.schemas import PLACES, AddRequest, RankRequest, RemoveRequest, ScoreRequest
+from condrank.service.schemas import PLACES, AddRequest, PredictRequest, RankRequest, RemoveRequest, ScoreRequest
 
 YES_OR_NO = ("true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n")
 
@@ -33,13 +33,14 @@ def describe(app: FastAPI, limits: Limits, model: ServedModel, has_token: bool) 
     """
     document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     schemas, paths = document["components"]["schemas"], document["paths"]
-    for kind in (RankRequest, ScoreRequest, AddRequest, RemoveRequest):
+    for kind in (RankRequest, ScoreRequest, PredictRequest, AddRequest, RemoveRequest):
         described = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= described.pop("$defs", {}) | {kind.__name__: described}
     asked = schemas["RankRequest"]["properties"]
     asked["k"] |= {"maximum": limits.k, "default": min(PLACES, limits.k)}
     asked["queries"]["maxItems"] = limits.queries
-    schemas["ScoreRequest"]["properties"]["pairs"]["maxItems"] = limits.pairs
+    for kind in (ScoreRequest, PredictRequest):
+        schemas[kind.__name__]["properties"]["pairs"]["maxItems"] = limits.pairs
     new = {"allOf": [columns_schema(model.sides["objects"]), {"type": "object", "required": [model.id_name]}]}
     schemas["AddRequest"]["properties"]["objects"] |= {"maxItems": limits.queries, "items": new}
     schemas["RemoveRequest"]["properties"]["ids"]["maxItems"] = limits.pairs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from condrank.service.objects import NodeNames, as_json
 from condrank.service.refusals import Refusal
 from condrank.tables import TableRanker
 from condrank.tables.known import KnownNodes
+from condrank.tables.pairs import judge_pairs
 from condrank.tables.state import load_with_fingerprint
 
 
@@ -171,6 +173,24 @@ class ServedModel(ChangingObjects):
         with computing([*queries, *objects]):
             scores = self.ranker.ranker_.predict_edges(first, second)
         return scores.tolist()
+
+    def predict(
+        self, queries: Sequence[NodeId | Node], objects: Sequence[NodeId | Node], coverage: float | None
+    ) -> list[dict[str, float | None]]:
+        """Score of aligned pairs, with probability and interval as far as the model has them."""
+        with self._turns.together():
+            first, second = self._read(queries, "queries")[0], self._read(objects, "objects")[0]
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                # Infinite ends are null in the answer.
+                columns = judge_pairs(self.ranker.ranker_, first, second, coverage=coverage, warns=False)
+        except ValueError as error:
+            raise Refusal(422, f"{error!s:.400}") from None
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [
+            {name: value if math.isfinite(value) else None for name, value in zip(columns, row, strict=True)}
+            for row in rows
+        ]
 
     def find(self, role: str, prefix: str, start: int, limit: int) -> tuple[int, list[Any]]:
         """How many ids begin with a prefix (in any case), and a page of them; without a prefix in their own order."""

@@ -124,6 +124,36 @@ class ObjectsAnswer(BaseModel):
     objects: int
 
 
+class PredictRequest(ScoreRequest):
+    """Pairs to predict: scores, and how sure they are."""
+
+    coverage: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            lt=1,
+            strict=True,
+            description="Coverage of the intervals; by default 0.9 if the model has what it takes.",
+        ),
+    ] = None
+
+
+class Prediction(BaseModel):
+    """What the model says of a pair. What it does not have is null, and so is an infinite end of an interval."""
+
+    score: float
+    probability: Annotated[float | None, Field(description="That the query beats the object; logistic loss.")] = None
+    lower: float | None = None
+    upper: float | None = None
+
+
+class PredictAnswer(BaseModel):
+    """A prediction for each pair, in their order."""
+
+    model: Annotated[str, Field(description="Fingerprint of the file of the model that answered.")]
+    predictions: list[Prediction]
+
+
 class NodesAnswer(BaseModel):
     """A page of ids."""
 
