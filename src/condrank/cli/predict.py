@@ -77,9 +77,9 @@ def predict(
     first = _Side(ranker.queries_, query_file, "--query-file").places(given[0])
     second = _Side(ranker.objects_, new, "--query-file" if new is query_file else "--objects").places(given[1])
     found: dict[str, np.ndarray] = {}
-    for queries, of_queries, rows in first:
+    for queries, of_queries, asked in first:
         for others, of_others, columns_of in second:
-            here = rows & columns_of
+            here = asked & columns_of
             if here.any():
                 _add(
                     found,
