@@ -46,14 +46,17 @@ def diagnose(
 def _read_edges_alone(tables: Tables) -> RelationGraph:
     """A graph of the nodes that the edges name: of two kinds if edges start and end at different nodes."""
     from condrank.frames.edges import find_columns
+    from condrank.frames.sql import from_database
     from condrank.tables import read_graph, read_table
 
-    columns = read_table(tables.edges, "edges")
+    columns = read_table(from_database(tables.edges, tables.database, "edges"), "edges")
     options = column_options(
         replace(tables, id=None, object_id=None, numeric=None, categorical=None, text=None, drop=None)
     )
     names = ("source", "target", "value", "weight", "winner", "loser", "tie", "wins")
-    used = find_columns(columns, **{name: options[name] for name in names})
+    dates = {"date": tables.date, "has_dates": tables.half_life is not None}
+    clicks = tables.unstored.value == "zero"
+    used = find_columns(columns, **{name: options[name] for name in names}, **dates, clicks=clicks)
     for name in (used.source, used.target):
         columns.refuse_missing(name)
     sources, targets = (dict.fromkeys(columns.values[name].tolist()) for name in (used.source, used.target))

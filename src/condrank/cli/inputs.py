@@ -26,6 +26,11 @@ def column_options(tables: Tables) -> dict[str, Any]:
         **{name: getattr(tables, name) or () for name in lists},
         "mirror": None if tables.mirror is Mirror.none else tables.mirror.value,
         "probabilities": True if tables.probabilities else None,
+        "unstored": tables.unstored.value,
+        "zeros": tables.zeros,
+        "date": tables.date,
+        "half_life": tables.half_life,
+        "database": tables.database,
     }
 
 

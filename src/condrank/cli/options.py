@@ -51,6 +51,13 @@ class Impute(StrEnum):
     constant = "constant"
 
 
+class Unstored(StrEnum):
+    """What pairs without a row are."""
+
+    missing = "missing"
+    zero = "zero"
+
+
 class Prior(StrEnum):
     """What learning starts from."""
 
@@ -146,6 +153,30 @@ class Tables:
     ] = None
     drop: Annotated[
         list[str] | None, _option(COLUMNS, "--drop", metavar="COLUMN", help="A column to leave out (repeatable).")
+    ] = None
+    unstored: Annotated[
+        Unstored,
+        _option(COLUMNS, "--unstored", help="Pairs without a row: not known, or zeros (rows are then clicks)."),
+    ] = Unstored.missing
+    zeros: Annotated[
+        int | None,
+        _option(COLUMNS, "--zeros", min=1, help="With --unstored zero: draw so many zeros for each click, not all."),
+    ] = None
+    date: Annotated[str | None, _option(COLUMNS, "--date", metavar="COLUMN", help="Dates of the edges.")] = None
+    half_life: Annotated[
+        float | None,
+        _option(COLUMNS, "--half-life", metavar="DAYS", help="Days after which an edge counts half; needs dates."),
+    ] = None
+    database: Annotated[
+        str | None,
+        _option(
+            TABLES,
+            "--database",
+            metavar="URI",
+            envvar="CONDRANK_DATABASE",
+            show_envvar=True,
+            help="SQLite or PostgreSQL, for tables given as 'sql:SELECT …' or sql:TABLE.",
+        ),
     ] = None
     impute: Annotated[
         Impute | None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.base.checks import check_choice
+from condrank.frames.ages import date_column, days_of, weights_of_age
 from condrank.frames.columns import Columns, missing, read_table
 from condrank.frames.ends import find_end, refuse_unknown
 from condrank.frames.ids import Ids
@@ -37,6 +38,10 @@ class EdgeColumns:
         Weights of rows; and for games whether nobody won.
     wins : (str, str) or None
         Numbers of games that the source and the target won.
+    date : str or None
+        Dates of the rows, if old rows count less.
+    clicks : bool
+        Whether every row is a positive without a value.
     ignored : tuple of str
         Columns that are not used.
     """
@@ -48,20 +53,27 @@ class EdgeColumns:
     tie: str | None = None
     wins: tuple[str, str] | None = None
     ignored: tuple[str, ...] = ()
+    date: str | None = None
+    clicks: bool = False
 
     @property
     def roles(self) -> dict[str, str]:
         """The role of each column that is used, in words."""
         ends = ("winner", "loser") if self.is_game and self.wins is None else ("source", "target")
         found = {self.source: ends[0], self.target: ends[1]}
-        for name, role in ((self.value, "value"), (self.weight, "weight"), (self.tie, "tie")):
+        for name, role in (
+            (self.value, "value"),
+            (self.weight, "weight"),
+            (self.tie, "tie"),
+            (self.date, "date"),
+        ):
             found |= {} if name is None else {name: role}
         return found | ({} if self.wins is None else {self.wins[0]: "wins", self.wins[1]: "losses"})
 
     @property
     def is_game(self) -> bool:
         """Whether rows are outcomes of games, so that one row gives both directions."""
-        return self.value is None
+        return self.value is None and not self.clicks
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,7 @@ def read_edges(
     centre: float,
     named: dict[str, Any],
     is_kernel: bool,
+    half_life: float | None = None,
 ) -> tuple[EdgeList, EdgeColumns]:
     """Edges of a table and the columns that were read, in O(rows); an error in a row names the row.
 
@@ -111,19 +124,26 @@ def read_edges(
         Names of columns; None for a column to be found by its usual name.
     is_kernel : bool
         Whether the nodes come with a kernel, which always has one kind of nodes.
+    half_life : float, optional
+        Days after which a row counts half.
     """
     check_choice("mirror", mirror, ("auto", None, "same", "opposite"))
     two_domains = nodes is not objects
     if two_domains and mirror in ("same", "opposite"):
         raise ValueError(f"mirror={mirror!r} needs a single domain: edges between two domains have no other direction")
-    found = _read_quickly(edges, nodes, objects, named) or _read_by_rows(edges, nodes, objects, named, is_kernel)
+    named = {**named, "has_dates": half_life is not None}
+    found = _read_quickly(edges, nodes, objects, named, half_life) or _read_by_rows(
+        edges, nodes, objects, named, is_kernel, half_life
+    )
     listed, used = found
     if mirror == "auto":
         mirror = "opposite" if used.is_game and not two_domains else None
     return (listed.both_ways(centre, 1 if mirror == "same" else -1) if mirror else listed), used
 
 
-def _read_quickly(edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any]) -> tuple[EdgeList, EdgeColumns] | None:
+def _read_quickly(
+    edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any], half_life: float | None
+) -> tuple[EdgeList, EdgeColumns] | None:
     """Edges of a large, plain CSV file; None where the rows have to be looked at."""
     table = read_quickly(edges)
     if table is None:
@@ -140,12 +160,29 @@ def _read_quickly(edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any]) -
             values, negative = np.ones(len(table)) if used.value is None else table.numbers(used.value), False
             if used.tie is not None:
                 values[_quick_ties(table, used.tie)] = 0.0
+        if half_life is not None:
+            weights = _aged(weights, _quick_days(table, str(used.date)), half_life)
     except NotPlain:
         return None
     negative = negative or (weights is not None and (weights < 0).any())
     if negative or (used.is_game and nodes is objects and (sources == targets).any()):
         return None
     return EdgeList(sources, targets, values, weights), used
+
+
+def _quick_days(table: QuickTable, name: str) -> np.ndarray:
+    """Days since 1970; each different date is read once."""
+    found, codes = table.column(name).distinct()
+    try:
+        return days_of(Columns({name: found}, "edges"), name)[codes]
+    except ValueError:
+        raise NotPlain from None
+
+
+def _aged(weights: np.ndarray | None, days: np.ndarray, half_life: float) -> np.ndarray:
+    """Weights of rows, times what their age makes of them."""
+    aged = weights_of_age(days, half_life)
+    return aged if weights is None else weights * aged
 
 
 def _quick_ties(table: QuickTable, name: str) -> np.ndarray:
@@ -158,7 +195,7 @@ def _quick_ties(table: QuickTable, name: str) -> np.ndarray:
 
 
 def _read_by_rows(
-    edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any], is_kernel: bool
+    edges: Any, nodes: Ids, objects: Ids, named: dict[str, Any], is_kernel: bool, half_life: float | None
 ) -> tuple[EdgeList, EdgeColumns]:
     """Edges of any table; an error names the row."""
     columns = read_table(edges, "edges")
@@ -178,7 +215,10 @@ def _read_by_rows(
     if used.is_game and not two_domains and (sources == targets).any():
         row = int(np.argmax(sources == targets))
         raise ValueError(f"{columns.where(row)}: {columns.values[used.source][row]!r} plays against itself")
-    return EdgeList(sources, targets, *_values(columns, used)), used
+    values, weights = _values(columns, used)
+    if half_life is not None:
+        weights = _aged(weights, days_of(columns, str(used.date)), half_life)
+    return EdgeList(sources, targets, values, weights), used
 
 
 def find_columns(
@@ -191,8 +231,14 @@ def find_columns(
     loser: str | None = None,
     tie: str | None = None,
     wins: tuple[str, str] | None = None,
+    date: str | None = None,
+    has_dates: bool = False,
+    clicks: bool = False,
 ) -> EdgeColumns:
-    """Columns that the caller names, and for the rest those with usual names."""
+    """Columns that the caller names, and for the rest those with usual names.
+
+    ``has_dates``: a column of dates is needed. ``clicks``: rows are positives, with or without a value.
+    """
     for argument, name in {
         "source": source,
         "target": target,
@@ -215,7 +261,9 @@ def find_columns(
         )
     if value and wins:
         raise ValueError("value and wins must not both be given: a row has a value or counts of games")
-    has_values = source or target or value or wins
+    if clicks and (winner or loser or wins):
+        raise ValueError("unstored='zero' is for positives such as clicks, not for games and counts of games")
+    has_values = source or target or value or wins or clicks
     game = _pair(columns, GAMES)
     if winner or loser or (game and not has_values):
         first, second = (winner or (game or (None, None))[0]), (loser or (game or (None, None))[1])
@@ -223,10 +271,13 @@ def find_columns(
             raise ValueError(f"winner and loser must both be given; {columns.origin} has {columns.names}")
         found = EdgeColumns(first, second, tie=tie or _first(columns, TIES, (first, second)))
     else:
-        found = _find_values(columns, source, target, value, wins, weight)
+        dated = date_column(columns, date, (source, target, value, weight)) if has_dates else None
+        found = _find_values(columns, source, target, value, wins, weight, dated, clicks)
         if tie:
             raise ValueError("tie is for games: it needs the columns of winner and loser")
     taken = (found.source, found.target, found.value, found.tie, *(found.wins or ()))
+    if has_dates:
+        found = replace(found, date=date_column(columns, date, taken))
     found = replace(found, weight=weight or _first(columns, WEIGHTS, taken))
     return replace(found, ignored=tuple(name for name in columns.names if name not in found.roles))
 
@@ -238,10 +289,12 @@ def _find_values(
     value: str | None,
     wins: tuple[str, str] | None,
     weight: str | None,
+    date: str | None = None,
+    clicks: bool = False,
 ) -> EdgeColumns:
     if source is None or target is None:
         guess = _pair(columns, PAIRS)
-        rest = [name for name in columns.names if name not in (source, target, value, *(wins or ()))]
+        rest = [name for name in columns.names if name not in (source, target, value, date, *(wins or ()))]
         guess = guess or ((rest[0], rest[1]) if len(rest) > 1 else (None, None))
         source, target = source or guess[0], target or guess[1]
     if source is None or target is None or source == target:
@@ -249,17 +302,21 @@ def _find_values(
             f"{columns.origin} must have two columns with ids of nodes, named with source= and target=, "
             f"it has {columns.names}; for games name the players with winner= and loser="
         )
+    if clicks:
+        value = value or _first(columns, VALUES, (source, target, date))
+        return EdgeColumns(source, target, value, clicks=value is None)
     if value is None and wins is None and _first(columns, VALUES, (source, target)) is None:
         wins = _pair(columns, COUNTS)
     if wins is not None:
         return EdgeColumns(source, target, wins=(wins[0], wins[1]))
-    rest = [name for name in columns.names if name not in (source, target, weight)]
+    rest = [name for name in columns.names if name not in (source, target, weight, date)]
     rest = [name for name in rest if name.lower() not in WEIGHTS] or rest
     value = value or _first(columns, VALUES, (source, target)) or (rest[0] if len(rest) == 1 else None)
     if value is None:
         raise ValueError(
             f"{columns.origin} must have a column of values, named with value=, it has {columns.names}; if a row is a "
-            "game, name the columns of its players with winner= and loser="
+            "game, name the columns of its players with winner= and loser=; if each row is a positive, such as a "
+            "click, unstored='zero' makes zeros of all other pairs"
         )
     return EdgeColumns(source, target, value)
 

@@ -192,6 +192,20 @@ class GraphConstructors(ABC):
             Columns of the nodes (and objects) to read as this kind or to leave out; other kinds follow from the values.
         probabilities : bool, optional
             As for `RelationGraph`.
+        unstored : {"missing", "zero"}
+            What pairs without a row are: not known, or zeros. With "zero" rows may be positives without a value, such
+            as clicks, whose value is 1; only columns with usual names, or ``value``, are values.
+        zeros : int, optional
+            With ``unstored="zero"``: draw so many zeros for each positive of a node, weighted to stand for all. By
+            default all other pairs are zeros, without being stored; with weights they are stored, and must fit.
+        random_state : int
+            Seed of the zeros.
+        date, half_life : str and float, optional
+            Column of dates (or of days, seconds or milliseconds since 1970), and days after which an edge counts half:
+            weights are multiplied by 2^(-age/half_life), with ages from the newest edge.
+        database : str, optional
+            ``sqlite:///file.db`` or ``postgresql://user:password@host/name`` (extra ``sql``). ``nodes``, ``edges`` and
+            ``objects`` may then be queries, ``"sql:SELECT …"``, or names of tables, ``"sql:players"``.
 
         Examples
         --------

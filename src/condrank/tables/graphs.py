@@ -8,17 +8,23 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
+from condrank.base.checks import check_choice, check_count
+from condrank.frames.ages import check_half_life
 from condrank.frames.columns import as_objects, canonical, checked
 from condrank.frames.edges import EdgeColumns, EdgeList, read_edges
 from condrank.frames.ids import Ids
+from condrank.frames.sql import from_database
 from condrank.frames.table import Table, given_kinds
 from condrank.graph import RelationGraph
 from condrank.nodes.store import Nodes
 from condrank.nodes.views import Views
 from condrank.observations import Complete, Edges
+from condrank.observations.clicks import with_all_zeros, with_drawn_zeros
 from condrank.tables.views import Given, SideReader
 
+UNSTORED = ("missing", "zero")
 OBJECT_ARGUMENTS = ("object_views", "object_kernel")
 
 
@@ -47,6 +53,12 @@ def read_graph(
     text: Iterable[str] = (),
     drop: Iterable[str] = (),
     probabilities: bool | None = None,
+    unstored: str = "missing",
+    zeros: int | None = None,
+    random_state: Any = 0,
+    date: str | None = None,
+    half_life: float | None = None,
+    database: str | None = None,
     allow_missing: bool = False,
 ) -> RelationGraph:
     """Graph with a `Table` as its nodes, for a `TableRanker`; parameters as for `RelationGraph.from_frame`.
@@ -82,9 +94,20 @@ def describe_tables(
     drop: Iterable[str],
     probabilities: bool | None,
     allow_missing: bool,
+    unstored: str = "missing",
+    zeros: int | None = None,
+    random_state: Any = 0,
+    half_life: float | None = None,
+    database: str | None = None,
     **named: Any,
 ) -> tuple[RelationGraph, EdgeColumns]:
     """The graph of `read_graph`, and the columns of the edges by their role; ``named`` are the names of the latter."""
+    check_choice("unstored", unstored, UNSTORED)
+    if zeros is not None and unstored != "zero":
+        raise ValueError(f"zeros is for unstored='zero', got unstored={unstored!r}")
+    half_life = check_half_life(named.get("date"), half_life)
+    given = {"nodes": nodes, "edges": edges, "objects": objects}
+    nodes, edges, objects = (from_database(source, database, what) for what, source in given.items())
     if edges is None:
         raise ValueError("edges is missing: pass the table of edges, a file or a frame")
     reader = SideReader(given_kinds(numeric, categorical, text, drop), allow_missing)
@@ -100,11 +123,17 @@ def describe_tables(
     ids = Ids(_ids(first), hint)
     object_ids = ids if second is first else Ids(_ids(second), object_hint)
     centre = 0.5 if probabilities else 0.0
-    listed, used = read_edges(edges, ids, object_ids, mirror, centre, named, kernel is not None)
+    named["clicks"] = unstored == "zero"
+    listed, used = read_edges(edges, ids, object_ids, mirror, centre, named, kernel is not None, half_life)
     if used.is_game and probabilities is None:
         probabilities = False
     shape = (len(first), len(second))
-    relation = Edges(listed.sources, listed.targets, listed.values, listed.weights, shape)
+    relation: Any = Edges(listed.sources, listed.targets, listed.values, listed.weights, shape)
+    if unstored == "zero" and zeros is None:
+        relation = with_all_zeros(relation, listed.weights is not None)
+    elif unstored == "zero":
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        relation = with_drawn_zeros(relation, check_count("zeros", zeros), rng)
     return RelationGraph.of_parts(first, second, relation, probabilities), used
 
 
