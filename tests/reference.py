@@ -78,6 +78,79 @@ def naive_scores(
     return scores + prior_weight * (K if K_new is None else K_new) if prior_weight else scores
 
 
+def naive_posterior(
+    K,
+    sources,
+    targets,
+    values,
+    alpha,
+    *,
+    relation="ordinary",
+    loss="ranking",
+    weights=None,
+    K_queries=None,
+    K_objects=None,
+    K_domain=None,
+    K_own=None,
+    K_own_objects=None,
+    K_new=None,
+    prior_weight=0.0,
+    centre=0.0,
+    fit_intercept=False,
+):
+    """Covariances (q·o, q·o) of the scores of all pairs, and σ², of the Gaussian process whose mean a fit is.
+
+    Labels have the precision L/σ², scores the prior covariance σ²/λ times the whole edge kernel. An intercept has a
+    prior so wide that it makes no difference: it is eliminated by generalised least squares.
+
+    K_own (q, q) and K_own_objects (o, o) are the kernels among the nodes to predict for, K_new (q, o) that between
+    them; by default those of the training nodes. The other arguments are those of `naive_scores`.
+    """
+    sources, targets = np.asarray(sources), np.asarray(targets)
+    K_domain = K if K_domain is None else K_domain
+    K_queries, K_own = (K, K) if K_queries is None else (K_queries, K_own)
+    K_objects, K_own_objects = (K_domain, K_domain) if K_objects is None else (K_objects, K_own_objects)
+    weights = np.ones(len(sources)) if weights is None else np.asarray(weights, dtype=float)
+    y = np.asarray(values, dtype=float) - centre - prior_weight * (K[sources, targets] if prior_weight else 0.0)
+    one_domain = relation != "ordinary"
+    K_new = K if K_new is None else K_new
+    q, o = (grid.ravel() for grid in np.meshgrid(range(len(K_queries)), range(len(K_objects)), indexing="ij"))
+
+    def cross(first, second):
+        return (first, second) if one_domain else (None, None)
+
+    train = edge_kernel(
+        K[np.ix_(sources, sources)],
+        K_domain[np.ix_(targets, targets)],
+        *cross(K[np.ix_(sources, targets)], K[np.ix_(targets, sources)]),
+        relation,
+    )
+    new = edge_kernel(
+        K_queries[np.ix_(q, sources)],
+        K_objects[np.ix_(o, targets)],
+        *cross(K_queries[np.ix_(q, targets)], K_objects[np.ix_(o, sources)] if one_domain else None),
+        relation,
+    )
+    own = edge_kernel(
+        K_own[np.ix_(q, q)],
+        K_own_objects[np.ix_(o, o)],
+        *(cross(K_new[np.ix_(q, o)], K_new.T[np.ix_(o, q)]) if one_domain else (None, None)),
+        relation,
+    )
+    root = loss_root(sources, weights, loss)
+    inverse = root @ np.linalg.solve(root.T @ train @ root + alpha * np.eye(len(y)), root.T)
+    covariance, n_constants = own - new @ inverse @ new.T, 0
+    if loss == "ranking":
+        n_constants = len(np.unique(sources[weights > 0]))
+    if fit_intercept:
+        ones, n_constants = np.ones(len(y)), 1
+        size, along = ones @ inverse @ ones, 1 - new @ inverse @ ones
+        covariance += np.outer(along, along) / size
+        inverse = inverse - np.outer(inverse @ ones, ones @ inverse) / size
+    variance = alpha * float(y @ inverse @ y) / (int((weights > 0).sum()) - n_constants)
+    return variance / alpha * covariance, variance
+
+
 def bordered_solution(train, y, weights, alpha):
     """Edge coefficients a and the constant c of (K̄ + λM⁻¹)a + c1 = y, 1ᵀa = 0: a ridge with an unpenalised column."""
     seen = weights > 0

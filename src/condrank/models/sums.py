@@ -126,7 +126,19 @@ class FactoredSums:
 
     def reduced_and_total(self, rows: Any, cols: Any) -> tuple[np.ndarray, float]:
         """`reduced`, and the sum of all labels 1ᵀY1 = (Aᵀ1)ᵀ S Bᵀ1."""
-        return self.reduced(rows, cols), float(self.rows.counts[0] @ (self.S @ self.cols.counts[-1]))
+        return self.reduced(rows, cols), self.total()
+
+    def total(self) -> float:
+        """The sum of all labels, (Aᵀ1)ᵀ S Bᵀ1."""
+        return float(self.rows.counts[0] @ (self.S @ self.cols.counts[-1]))
+
+    def squares(self) -> tuple[float, float] | None:
+        """Σ y² of all labels and of the sums of the rows, if every node is of one class; None otherwise."""
+        if self.names is None or self.levels is not None:
+            return None
+        members, counts = self.rows.counts[0], self.cols.counts[-1]
+        sums = self.S @ counts
+        return float(members @ ((self.S * self.S) @ counts)), float(members @ (sums * sums))
 
     def between_classes(self) -> Factored | None:
         """The relation of at most two nodes of each class, which has all of its values; None without classes."""

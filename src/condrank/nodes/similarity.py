@@ -66,6 +66,10 @@ class NodeSimilarity:
 
         return combine_diagonal(self.kernel, of_leaf, 0)
 
+    def own_values(self, nodes: Nodes) -> np.ndarray:
+        """k(v, v) of any nodes (m,), in double precision. O(md)."""
+        return combine_diagonal(self.kernel, lambda leaf, _: self._diagonal_of(leaf, nodes), 0)
+
     def part(self, kernel: Kernel, nodes: Nodes, others: Nodes) -> np.ndarray:
         """Values of a part of the kernel, such as a summand, between nodes and others."""
         return self._values(nodes, others, kernel)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from condrank.base.blocks import in_threads, row_blocks, squares_below
 from condrank.base.dense import dense
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.persistence.arrays import Arrays, Held
 
 # Up to this many columns of a product with the labels, their sum is computed as one more column.
@@ -59,6 +60,10 @@ class EveryPair(ABC):
     def total(self) -> float:
         """1ᵀY1, the sum of all labels, in double precision."""
         return float(self.row_sums().sum())
+
+    def squares(self) -> tuple[float, float] | None:
+        """Σ y² of all labels, and of the sums of the rows, in double precision; None if not known."""
+        return None
 
     def count_loops(self) -> int:
         """Every node's loop is observed."""
@@ -151,6 +156,18 @@ class Complete(LabelMatrix):
     def row_sums(self) -> np.ndarray:
         """Y1, the sum of each row's labels, in double precision."""
         return np.asarray(self.Y.sum(axis=1, dtype=np.float64)).ravel()
+
+    def squares(self) -> tuple[float, float]:
+        """Σ y² of all labels, and of the sums of the rows, in double precision: one or two passes over the labels."""
+        sums = self.row_sums()
+        if sparse.issparse(self.Y):
+            values = self.Y.data.astype(np.float64, copy=False)
+            return float(values @ values), float(sums @ sums)
+        Y, total = self.Y if self.Y.flags.c_contiguous else self.Y.T, 0.0
+        for block in row_blocks(*Y.shape, budget=CACHED_ENTRIES):
+            part = Y[block].astype(np.float64, copy=False)
+            total += float(np.vdot(part, part))
+        return total, float(sums @ sums)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
         """Labels of a block of rows."""

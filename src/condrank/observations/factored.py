@@ -155,6 +155,20 @@ class Factored(EveryPair):
         """Y1 = A S (Bᵀ1), in double precision. O(nk) or the number of stored entries of A."""
         return np.asarray(self.A @ (self.S.astype(np.float64) @ self._counts()))
 
+    def squares(self) -> tuple[float, float]:
+        """Σ y² of all labels, tr(Sᵀ(AᵀA)S(BᵀB)), and of the sums of the rows, in double precision.
+
+        O(n + k²) for classes, O(nk² + k³) for other factors.
+        """
+        S, sums = self.S.astype(np.float64), self.row_sums()
+        of_rows = float(sums @ sums)
+        if _one_hot(self.A) and _one_hot(self.B):
+            members = np.asarray(self.A.sum(axis=0, dtype=np.float64)).ravel()
+            return float(members @ ((S * S) @ self._counts())), of_rows
+        AA = dense(self.A.T @ self.A).astype(np.float64)
+        BB = AA if self.B is self.A else dense(self.B.T @ self.B).astype(np.float64)
+        return float(np.sum((S @ BB @ S.T) * AA)), of_rows
+
     def _counts(self) -> np.ndarray:
         """Bᵀ1, the number of objects of each class, in double precision."""
         return np.asarray(self.B.sum(axis=0, dtype=np.float64)).ravel()

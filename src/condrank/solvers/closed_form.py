@@ -75,6 +75,8 @@ class ClosedForm:
         self.relation, self.loss, self.rows, self.cols = relation, loss, rows, cols
         self.prior_weight, self.offset = prior_weight, offset
         self.mean = 0.0
+        #: Sum of the squared labels, centred as in the loss, from which the noise is estimated; None if not known.
+        self.energy: float | None = None
         self.rhs = relation.project(self._reduce(observations, prior_weight))
 
     def _reduce(self, observations: Any, prior_weight: float) -> np.ndarray:
@@ -87,8 +89,9 @@ class ClosedForm:
             reduced = observations.reduced(rows, cols)
         G = rows.rotate(reduced)
         G = cols.rotate(G.T).T
+        sums = rows.rotate(observations.reduced_sums(rows)) if self.loss.centres_rows else np.empty(0)
+        self.energy = self._energy(observations, G, sums)
         if self.loss.centres_rows:
-            sums = rows.rotate(observations.reduced_sums(rows))
             if prior_weight:
                 # τ(diag(σ²) - (σb)bᵀ/m): the second term joins the row sums.
                 sums = sums - prior_weight * rows.sigma * rows.ones
@@ -101,6 +104,29 @@ class ClosedForm:
         if prior_weight:
             np.einsum("ii->i", G)[:] -= prior_weight * rows.sigma**2
         return G
+
+    def _energy(self, observations: Any, G: np.ndarray, sums: np.ndarray) -> float | None:
+        """Σ y² of the labels minus prior and centre, less what the loss centres; one pass over the labels.
+
+        The products with the prior τK = τZZᵀ are sums over G = ZᵀYZ and the row sums ZᵀY1.
+        """
+        squares = observations.squares()
+        if squares is None:
+            return None
+        energy, of_rows = squares
+        rows, n_pairs, weight = self.rows, self.rows.n_nodes * self.cols.n_nodes, self.prior_weight
+        sigma, b = rows.sigma.astype(np.float64), rows.ones.astype(np.float64)
+        if weight:
+            energy += weight * (weight * float(sigma @ sigma) - 2 * float(np.trace(G, dtype=np.float64)))
+        if self.loss.centres_rows:
+            if weight:
+                of_rows += weight * (weight * float(sigma @ (b * b)) - 2 * float(b @ sums))
+            return energy - of_rows / self.cols.n_nodes
+        if self.loss.fits_intercept:
+            return energy - n_pairs * self.mean**2
+        if self.offset:
+            energy += self.offset * (self.offset * n_pairs - 2 * observations.total())
+        return energy
 
     def _mean(self, total: float, prior_weight: float) -> float:
         """The mean of Y - τK over all pairs, from the sum of Y."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis, complete_basis
-from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.intercepts import Intercepts, over_both_directions
 from condrank.model_selection.shortcuts.offsets import deflated
+from condrank.solvers.thin_damping import Damping
 
 
 class EdgePairs:

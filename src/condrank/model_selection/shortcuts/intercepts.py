@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.damping import Damping, between
+from condrank.solvers.thin_damping import Damping, between
 
 # Sums over the pairs that are left out with each entry: of entries of an (n, m) array.
 Sums = Callable[[np.ndarray], np.ndarray]

@@ -11,9 +11,9 @@ import numpy as np
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis, WidenedBasis
-from condrank.model_selection.shortcuts.damping import weigh
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.thin_damping import weigh
 
 # The noise of scores is taken as NOISE units of rounding per node, for at least FEW nodes. Measured noise was up to one
 # unit per node, and up to 700 units in all (it differs between processors) if a few nodes hardly determine the offsets

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.damping import Damping, between
 from condrank.model_selection.shortcuts.edge_pairs import EdgePairs
 from condrank.model_selection.shortcuts.intercepts import Intercepts, over_edges
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, corrections
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.thin_damping import Damping, between
 
 
 class LeaveEdgeOut(LeftOut):

@@ -7,13 +7,13 @@ import numpy as np
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis
-from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.intercepts import Intercepts, over_nodes
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.nodes import ExactKernel
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.thin_damping import Damping
 
 
 class LeaveNodeOut(LeftOut):

@@ -7,13 +7,13 @@ import numpy as np
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import Basis, centred_basis
-from condrank.model_selection.shortcuts.damping import Damping, weigh
 from condrank.model_selection.shortcuts.intercepts import Intercepts, constants, over_rows
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.model_selection.shortcuts.smooth_sums import SmoothSums
 from condrank.observations import Complete, Factored
 from condrank.solvers.closed_form import ClosedForm
+from condrank.solvers.thin_damping import Damping, weigh
 
 
 class LeaveQueryOut(LeftOut):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from condrank.model_selection.shortcuts.damping import Damping
+from condrank.solvers.thin_damping import Damping
 
 
 class Offsets:

@@ -22,8 +22,8 @@ from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import WidenedBasis
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
-from condrank.model_selection.shortcuts.damping import Damping
 from condrank.model_selection.shortcuts.offsets import Offsets
+from condrank.solvers.thin_damping import Damping
 
 
 class RowSystems:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from condrank.model_selection.shortcuts.damping import Damping
+from condrank.solvers.thin_damping import Damping
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e8])
