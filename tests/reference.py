@@ -116,27 +116,15 @@ def naive_posterior(
     K_new = K if K_new is None else K_new
     q, o = (grid.ravel() for grid in np.meshgrid(range(len(K_queries)), range(len(K_objects)), indexing="ij"))
 
-    def cross(first, second):
-        return (first, second) if one_domain else (None, None)
+    def between(K_starts, K_ends, K_start_end, K_end_start, first, second):
+        (a, b), (c, d) = first, second
+        crossed = (K_start_end[np.ix_(a, d)], K_end_start[np.ix_(b, c)]) if one_domain else (None, None)
+        return edge_kernel(K_starts[np.ix_(a, c)], K_ends[np.ix_(b, d)], *crossed, relation)
 
-    train = edge_kernel(
-        K[np.ix_(sources, sources)],
-        K_domain[np.ix_(targets, targets)],
-        *cross(K[np.ix_(sources, targets)], K[np.ix_(targets, sources)]),
-        relation,
-    )
-    new = edge_kernel(
-        K_queries[np.ix_(q, sources)],
-        K_objects[np.ix_(o, targets)],
-        *cross(K_queries[np.ix_(q, targets)], K_objects[np.ix_(o, sources)] if one_domain else None),
-        relation,
-    )
-    own = edge_kernel(
-        K_own[np.ix_(q, q)],
-        K_own_objects[np.ix_(o, o)],
-        *(cross(K_new[np.ix_(q, o)], K_new.T[np.ix_(o, q)]) if one_domain else (None, None)),
-        relation,
-    )
+    edges, pairs = (sources, targets), (q, o)
+    train = between(K, K_domain, K, K, edges, edges)
+    new = between(K_queries, K_objects, K_queries, K_objects, pairs, edges)
+    own = between(K_own, K_own_objects, K_new, K_new.T, pairs, pairs)
     root = loss_root(sources, weights, loss)
     inverse = root @ np.linalg.solve(root.T @ train @ root + alpha * np.eye(len(y)), root.T)
     covariance, n_constants = own - new @ inverse @ new.T, 0

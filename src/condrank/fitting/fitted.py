@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from condrank.base.checks import check_count, check_numbers
 from condrank.fitting import residuals as left_out
 from condrank.fitting.agreement import agreed_settings, check_model
+from condrank.fitting.evidence import evidence_from, evidence_of, evidence_to
 from condrank.fitting.known import KnownPairs, known_from
 from condrank.fitting.plan import Plan
 from condrank.fitting.residuals import Residuals
@@ -28,6 +30,7 @@ from condrank.problem.problem import Problem
 from condrank.problem.settings import Settings
 from condrank.solvers import SOLVERS
 from condrank.solvers.system import Solution, System
+from condrank.uncertainty import Evidence, Posterior
 
 # The fitted attributes in a file; early stopping adds its history.
 STORED = ("alpha_", "n_iter_", "n_features_in_", "solver_")
@@ -89,6 +92,8 @@ class FittedRanker(Fitted):
         The pairs of training, for rankings without them.
     slopes : dict of float
         Slopes of recalibrated log-odds by setting, for the logistic loss.
+    evidence : Evidence or None
+        What standard deviations need of the labels, for a loaded ranker; a fitted one computes it when asked.
     """
 
     settings: Settings
@@ -102,6 +107,7 @@ class FittedRanker(Fitted):
     residuals: dict[int, Residuals] = field(default_factory=dict)
     known: KnownPairs | None = None
     slopes: dict[int, float] = field(default_factory=dict)
+    evidence: Evidence | None = None
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, system: System, sums: FactoredSums | None = None) -> FittedRanker:
@@ -160,8 +166,17 @@ class FittedRanker(Fitted):
             first, second, observed = second, first, observed.transpose()
         return RelationGraph.of_parts(first, second, observed, self.settings.centre == 0.5)
 
-    def to_state(self, arrays: Arrays, training: bool = False) -> dict[str, Any]:
-        """The state as plain values, with or without the labels. Its arrays are added to ``arrays``."""
+    @cached_property
+    def posterior(self) -> Posterior:
+        """How sure the scores are; nothing is computed before it is asked for."""
+        return Posterior(self.settings, self.model, evidence_of(self))
+
+    def to_state(self, arrays: Arrays, training: bool = False, uncertainty: bool | None = None) -> dict[str, Any]:
+        """The state as plain values, with or without the labels. Its arrays are added to ``arrays``.
+
+        ``uncertainty`` says whether the observed pairs belong to it, which only standard deviations need. By default
+        they do, up to a million.
+        """
         # A file has the training nodes themselves, also if they are on a cluster now.
         model = self.model.gathered()
         plain_values = {
@@ -184,6 +199,7 @@ class FittedRanker(Fitted):
             | self._training_to(arrays.under("training"), training)
             | self._residuals_to(arrays.under("residuals"))
             | self._known_to(arrays.under("known"), model)
+            | evidence_to(self, arrays.under("uncertainty"), training, uncertainty)
         )
 
     def _training_to(self, arrays: Arrays, training: bool) -> dict[str, Any]:
@@ -237,13 +253,16 @@ class FittedRanker(Fitted):
         slopes = left_out.slopes_from(given.get("slopes", {}))
         kept: dict[str, Any] = {"sums": sums, "observed": observed, "residuals": residuals, "slopes": slopes}
         kept["known"] = known_from(given, held, model)
+        kept["evidence"] = evidence_from(given, held, model, observed)
         return cls(model, objects, n_features, settings, plan, n_iter, history, **kept)
 
     def with_weights(self, W: Any, n_iter: int | None = None, history: list[float] | None = None) -> FittedRanker:
         """The same state with weights W."""
         losses = None if history is None else tuple(history)
         check_weights(W, self.alpha)
-        return replace(self, model=self._model(W), n_iter=n_iter, history=losses, residuals={}, slopes={})
+        return replace(
+            self, model=self._model(W), n_iter=n_iter, history=losses, residuals={}, slopes={}, evidence=None
+        )
 
     def at(self, alpha: float, solution: Solution) -> FittedRanker:
         """The same state at another λ."""
@@ -255,6 +274,7 @@ class FittedRanker(Fitted):
             settings=replace(self.settings, alpha=alpha),
             residuals={},
             slopes={},
+            evidence=None,
         )
 
     def _model(self, W: Any) -> Any:

@@ -22,7 +22,7 @@ from condrank.nodes.reading import read_nodes
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.checks import as_graph, refuse_raw
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects
-from condrank.rankers.restrictions import read_restriction
+from condrank.rankers.restrictions import Restriction, read_restriction
 
 if TYPE_CHECKING:
     from condrank.index import ObjectIndex
@@ -108,13 +108,20 @@ class Ranker(BaseEstimator):
         top = check_count("top", top)
         first, second = read_pair(self, queries, objects)
         names = fitted.objects if second is None else second
-        restriction = each = known = None
+        limits = self._restricted(exclude, candidates, first, names)
+        return rank_objects(fitted.model, first, second, top, names, order, *limits)
+
+    def _restricted(
+        self, exclude: Any, candidates: Any, first: Nodes, names: Nodes
+    ) -> tuple[Restriction | None, list[np.ndarray] | None]:
+        """What `rank` leaves out, and the only objects to rank for each conditioning node."""
+        known = None
         if is_known(exclude):
-            known, exclude = known_places(fitted, first, names), None
-        if exclude is not None or candidates is not None or known is not None:
-            ids = None if names.ids is None else Ids(names.ids)
-            restriction, each = read_restriction(exclude, candidates, ids, len(names), len(first), known)
-        return rank_objects(fitted.model, first, second, top, names, order, restriction, each)
+            known, exclude = known_places(fitted_of(self), first, names), None
+        if exclude is None and candidates is None and known is None:
+            return None, None
+        ids = None if names.ids is None else Ids(names.ids)
+        return read_restriction(exclude, candidates, ids, len(names), len(first), known)
 
     def index(
         self,

@@ -28,11 +28,12 @@ from condrank.rankers.explained import Explained
 from condrank.rankers.intervals import Intervals
 from condrank.rankers.learned import Learned
 from condrank.rankers.saving import Saved
+from condrank.rankers.uncertain import Uncertain
 from condrank.solvers.path import solve_path
 from condrank.solvers.system import Options
 
 
-class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests, Intervals, Explained):
+class ConditionalRanker(CallbackSupportMixin, Saved, Uncertain, Learned, Contests, Intervals, Explained):
     """Learn to rank objects for an object, from nodes (objects with features) and edges (values of some pairs of them).
 
     A ranking is for one node v, the conditioning node (or query). It orders objects v' by score, highest first. The
@@ -146,6 +147,8 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Learned, Contests, Interval
         The plan of the fit.
     n_features_in_ : int
         Number of features of a node.
+    posterior_ : RankerPosterior
+        How sure the scores are: ``noise_std``, ``scale``, ``way``, ``variance``, ``covariance``; computed when asked.
 
     Examples
     --------

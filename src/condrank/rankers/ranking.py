@@ -31,12 +31,19 @@ class Ranking:
         Their ids, if the objects have ids.
     query_ids : ndarray of shape (n_queries,) or None
         Ids of the conditioning nodes.
+    std : ndarray of shape (n_queries, top) or None
+        Standard deviations of the scores, if they were asked for; NaN for no object.
+    top_probability : ndarray of shape (n_queries, top) or None
+        Probability that the object is the best (worst first: the worst) of all that could be ranked for the
+        conditioning node, if it was asked for; 0 for no object.
     """
 
     indices: np.ndarray
     scores: np.ndarray
     ids: np.ndarray | None = None
     query_ids: np.ndarray | None = None
+    std: np.ndarray | None = None
+    top_probability: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -51,7 +58,10 @@ class Ranking:
         return (self[query] for query in range(len(self)))
 
     def to_frame(self) -> Any:
-        """A pandas table with one row per conditioning node and object: query, rank, object, score."""
+        """A pandas table with one row per conditioning node and object: query, rank, object, score.
+
+        Then std and top_probability, if they were asked for.
+        """
         try:
             import pandas as pd
         except ModuleNotFoundError:
@@ -65,21 +75,28 @@ class Ranking:
             "object": objects.ravel(),
             "score": self.scores.ravel(),
         }
+        columns |= {name: values.ravel() for name, values in self.sure().items()}
         return pd.DataFrame(columns)
+
+    def sure(self) -> dict[str, np.ndarray]:
+        """``std`` and ``top_probability`` by name, if they were asked for."""
+        given = {"std": self.std, "top_probability": self.top_probability}
+        return {name: values for name, values in given.items() if values is not None}
 
     def _repr_html_(self) -> str:
         """The first places of the first conditioning nodes as a table, for notebooks."""
         rows = []
         for query in range(min(len(self), SHOWN_QUERIES)):
             name = query if self.query_ids is None else self.query_ids[query]
+            sure = [values[query][self.indices[query] >= 0] for values in self.sure().values()]
             rows += [
-                (name, place, one, f"{score:.4g}")
+                (name, place, one, f"{score:.4g}", *(f"{values[place - 1]:.3g}" for values in sure))
                 for place, (one, score) in enumerate(self[query][:SHOWN_PLACES], start=1)
             ]
         n_queries, top = self.indices.shape
         more = n_queries > SHOWN_QUERIES or top > SHOWN_PLACES
         below = f"{n_queries} conditioning nodes, {top} objects each" if more else ""
-        return table_of(("query", "rank", "object", "score"), rows, below)
+        return table_of(("query", "rank", "object", "score", *self.sure()), rows, below)
 
     def __str__(self) -> str:
         names = self.indices if self.ids is None else self.ids
@@ -127,10 +144,7 @@ def rank_objects(
     """
     check_choice("order", order, ORDERS)
     indices, scores = [], []
-    for rows, block in finite_blocks(scorer, queries, objects):
-        block = -block if order == "worst" else block
-        if restriction is not None:
-            block = _restricted(block, rows, restriction, each)
+    for _, block, _ in candidate_scores(scorer, queries, objects, order, restriction, each):
         best = top_indices(block, top)
         indices.append(best)
         scores.append(np.take_along_axis(block, best, axis=1))
@@ -143,6 +157,25 @@ def rank_objects(
         return Ranking(found, values, None if names.ids is None else names.ids[found], query_ids)
     found = found if restriction.columns is None else restriction.columns[found]
     return ranking_of(np.where(np.isfinite(values), found, -1), values, names.ids, query_ids, order)
+
+
+def candidate_scores(
+    scorer: Any,
+    queries: Nodes | None,
+    objects: Nodes | None,
+    order: str,
+    restriction: Restriction | None,
+    each: list[np.ndarray] | None,
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray | None]]:
+    """Scores of what can be ranked, largest best, a block of conditioning nodes at a time; the parameters as above.
+
+    Objects that are left out have -∞. If only some objects can be ranked, the last entry has their positions.
+    """
+    for rows, block in finite_blocks(scorer, queries, objects):
+        block = -block if order == "worst" else block
+        if restriction is not None:
+            block = _restricted(block, rows, restriction, each)
+        yield rows, block, None if restriction is None else restriction.columns
 
 
 def _restricted(scores: np.ndarray, rows: slice, restriction: Restriction, each: list[np.ndarray] | None) -> np.ndarray:

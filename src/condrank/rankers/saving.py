@@ -37,7 +37,7 @@ def _plain_param(name: str, value: Any) -> Any:
 class Saved(Ranker):
     """A ranker that can be saved once it is fitted, and loaded without running code."""
 
-    def save(self, path: Any, *, training: bool = False) -> None:
+    def save(self, path: Any, *, training: bool = False, uncertainty: bool | None = None) -> None:
         """Write the fitted ranker to one file of plain arrays. If that fails, an older file stays as it was.
 
         A `ConditionalRankerCV` saves the plain ranker that it chose, without the losses of the search.
@@ -50,10 +50,16 @@ class Saved(Ranker):
             need them.
         training : bool
             Also write the labels that the ranker was fitted to. Predictions do not need them; `explain` does.
+        uncertainty : bool, optional
+            Whether the file has the observed pairs of an incomplete graph, without which a loaded ranker knows no
+            standard deviations. By default it has up to a million of them. Complete graphs and the dual solver need
+            only one more number, which the file has unless this is False.
         """
-        write_file(path, *self.to_state(training))
+        write_file(path, *self.to_state(training, uncertainty))
 
-    def to_state(self, training: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(
+        self, training: bool = False, uncertainty: bool | None = None
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """A manifest of plain values, and named arrays; `from_state` makes the ranker from them."""
         fitted, arrays = fitted_of(self), Arrays()
         params = {
@@ -66,7 +72,8 @@ class Saved(Ranker):
             agreed_settings(params, fitted.settings.to_state(), fitted.n_features, two_domains)
         except ValueError as error:
             raise ValueError(f"the parameters were changed since the fit; fit again before saving: {error}") from None
-        return {"condrank": __version__, "params": params} | fitted.to_state(arrays, training), arrays.named
+        state = fitted.to_state(arrays, training, uncertainty)
+        return {"condrank": __version__, "params": params} | state, arrays.named
 
     @classmethod
     def from_state(cls, manifest: dict[str, Any], held: Held) -> Any:

@@ -58,7 +58,7 @@ class KnownTables(BaseEstimator):
         check_is_fitted(self, "ranker_")
         return self.objects_.row(one)
 
-    def save(self, path: Any, *, columns: bool = True, training: bool = False) -> None:
+    def save(self, path: Any, *, columns: bool = True, training: bool = False, uncertainty: bool | None = None) -> None:
         """Write ranker, encoders and ids to one file of plain arrays, as `ConditionalRanker.save` does.
 
         Parameters
@@ -70,11 +70,13 @@ class KnownTables(BaseEstimator):
             because predictions need them.
         training : bool
             Also write the labels that the ranker was fitted to, as `ConditionalRanker.save` does.
+        uncertainty : bool, optional
+            Whether the file has the observed pairs, which standard deviations need; as for `ConditionalRanker.save`.
         """
         from condrank.tables.state import save
 
         check_is_fitted(self, "ranker_")
-        save(self, path, columns, training)
+        save(self, path, columns, training, uncertainty)
 
     @classmethod
     def load(cls, path: Any, mmap: bool = False) -> Self:

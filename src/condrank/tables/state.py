@@ -16,17 +16,19 @@ NAME = "tables"  # of their part of the manifest, and before their arrays
 SIDES = ("queries", "objects")
 
 
-def save(ranker: Any, path: Any, columns: bool, training: bool = False) -> None:
+def save(ranker: Any, path: Any, columns: bool, training: bool = False, uncertainty: bool | None = None) -> None:
     """Write a fitted `TableRanker`, with or without the columns and the labels of its training nodes."""
-    write_file(path, *ranker_state(ranker, columns, training))
+    write_file(path, *ranker_state(ranker, columns, training, uncertainty))
 
 
-def ranker_state(ranker: Any, columns: bool, training: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+def ranker_state(
+    ranker: Any, columns: bool, training: bool = False, uncertainty: bool | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A manifest of plain values and named arrays of a fitted `TableRanker`; `ranker_from` reads them."""
     fitted = ranker.ranker_
     if not isinstance(fitted, Saved):
         raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
-    manifest, named = fitted.to_state(training)
+    manifest, named = fitted.to_state(training, uncertainty)
     model, arrays = fitted_of(ranker.ranker_).model, Arrays(named, NAME)
     known = (ranker.queries_, ranker.objects_)
     sides = known[: 1 if known[0] is known[1] else 2]

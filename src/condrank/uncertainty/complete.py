@@ -161,6 +161,33 @@ class CompletePosterior:
             out += np.multiply.outer(along, along) / gap
         return (out + out.T) / 2
 
+    def query_root(self, z: np.ndarray) -> np.ndarray:
+        """S (r', k) with SSᵀ the covariance of Wᵀz, from which scores of one conditioning node are drawn.
+
+        O(rr') for the ordinary relation, O(r³) for the others. Without an intercept's constant, which no order needs.
+        """
+        spread = (z * z) @ self.inverse
+        further = []
+        if self.loss.fits_intercept:
+            even, gap = self._even
+            further.append((z @ even)[:, None] / gap**0.5)
+        if not self.relation.sign:
+            if self.loss.centres_rows:
+                further.append((self.inverse * self.b_objects).T * (z * np.sqrt(self.sigma / self._gamma)))
+            return np.hstack([np.diag(np.sqrt(spread)), *further])
+        s = self.relation.sign
+        covariance = 0.5 * (np.diag(spread) + s * np.multiply.outer(z, z) * self.inverse)
+        if self.loss.centres_rows:
+            # c of a score with coordinates z' is G z', so cᵀT⁻¹c is z'ᵀ(GᵀT⁻¹G)z'.
+            diagonal, T, weights = self._coupled
+            G = 0.5 * (
+                (z * np.sqrt(self.sigma))[:, None] * (self.inverse * self.b) + s * np.diag(self._kappa(z[None])[0])
+            )
+            TG = T.T @ G
+            covariance += G.T @ (diagonal[:, None] * G) + TG.T @ (weights[:, None] * TG)
+        values, Q = np.linalg.eigh(covariance)
+        return np.hstack([Q * np.sqrt(np.maximum(values, 0.0)), *further])
+
     def draws(self, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
         """Weights with covariance H⁻¹ and the constant that belongs to them, n times. O(rr') each.
 

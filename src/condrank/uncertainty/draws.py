@@ -41,21 +41,17 @@ class _Further:
     def __init__(self, relation: Relation, alpha: float, u: Placed, v: Placed):
         self.u, self.v, self.alpha = u, v, alpha
         self.S = self.S_objects = None
-        if relation.sign:
-            n, rest = len(u), v.rest(v) if u is v else None
-            parts = [[u.rest(u), u.rest(v)], [v.rest(u), v.rest(v)]] if rest is None else None
-            if parts is None:
-                root = _root(rest)
-                self.S = self.S_objects = root
-            elif any(isinstance(part, np.ndarray) for row in parts for part in row):
-                sizes = len(u), len(v)
-                whole = np.block(
-                    [[part + np.zeros((sizes[i], sizes[j])) for j, part in enumerate(row)] for i, row in enumerate(parts)]
-                )
-                root = _root(whole)
-                self.S, self.S_objects = (None, None) if root is None else (root[:n], root[n:])
-        else:
+        if not relation.sign:
             self.S, self.S_objects = _root(u.rest(u)), _root(v.rest(v))
+        elif u is v:
+            self.S = self.S_objects = _root(v.rest(v))
+        else:
+            both = u, v
+            parts = [[one.rest(other) for other in both] for one in both]
+            if any(isinstance(part, np.ndarray) for row in parts for part in row):
+                rows = [[np.broadcast_to(parts[i][j], (len(both[i]), len(both[j]))) for j in (0, 1)] for i in (0, 1)]
+                root = _root(np.block(rows))
+                self.S, self.S_objects = (None, None) if root is None else (root[: len(u)], root[len(u) :])
         self.sign = relation.sign
 
     def draw(self, sign: int, rng: np.random.Generator) -> Any:
@@ -73,7 +69,8 @@ class _Further:
             if S_objects is not None:
                 total = total + (u.Z @ rng.standard_normal((u.Z.shape[1], S_objects.shape[1]))) @ S_objects.T
             return scale * total
-        assert S is not None and S_objects is not None
+        assert S is not None
+        assert S_objects is not None
         relation = next(one for one in RELATIONS.values() if one.sign == sign)
         B = rng.standard_normal((S.shape[1], v.Z.shape[1])) * np.sqrt(0.5)
         own = relation.project(rng.standard_normal((S.shape[1], S.shape[1])))

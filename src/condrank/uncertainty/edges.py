@@ -1,7 +1,7 @@
 """The posterior over the observed edges: what the labels take away from the variance of the prior.
 
-With t = k̄(p, edges), the variance of a score is σ²/λ [k̄(p, p) - tᵀR(RᵀK̄R + λI)⁻¹Rᵀt], where RRᵀ = L is the loss. For few
-edges RᵀK̄R + λI is factorised once. For many edges each t is one more right-hand side of the dual system of the fit.
+With t = k̄(p, edges), the variance of a score is σ²/λ [k̄(p, p) - tᵀR(RᵀK̄R + λI)⁻¹Rᵀt], where RRᵀ = L is the loss.
+For few edges RᵀK̄R + λI is factorised once. For many, each t is one more right-hand side of the dual system of the fit.
 """
 
 from __future__ import annotations

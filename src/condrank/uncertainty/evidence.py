@@ -1,8 +1,8 @@
 """What a posterior needs of the labels: the size of their noise, and which pairs were observed with which weights.
 
 The labels are y = f + noise with precision L/σ² and f has the prior covariance σ²/λ k̄. So y has the covariance
-σ²(L⁺ + K̄/λ), and the largest likelihood is at σ² = q/ν, where q = (y - f)ᵀL(y - f) + λ‖h‖² is twice the objective at the
-solution and ν counts the labels, less one for each constant without a prior: of every conditioning node for ranking,
+σ²(L⁺ + K̄/λ), and the largest likelihood is at σ² = q/ν, where q = (y - f)ᵀL(y - f) + λ‖h‖² is twice the objective at
+the solution. ν counts the labels, less one for each constant without a prior: of every conditioning node for ranking,
 of all pairs for an intercept (restricted maximum likelihood).
 """
 
@@ -61,16 +61,27 @@ class Evidence:
             model = replace(model, prior_weight=0.0, offset=0.0)  # its edges have labels without both
         return cls(_edge_noise(edges, model, settings), edges)
 
-    def to_state(self, arrays: Arrays) -> dict[str, Any]:
-        """Plain values; the edges are added to ``arrays``."""
-        stored = None if self.edges is None else self.edges.to_state(arrays)
-        return {"noise_variance": float(self.noise_variance), "edges": stored}
+    @property
+    def n_pairs(self) -> int:
+        """Number of observed pairs that are listed; 0 for a complete graph."""
+        return 0 if self.edges is None else self.edges.n_pairs
+
+    def to_state(self, arrays: Arrays, with_edges: bool) -> dict[str, Any]:
+        """Plain values; the edges are added to ``arrays``, unless the model has them already."""
+        edges = None
+        if with_edges and self.edges is not None:
+            edges = self.edges.to_state(arrays)
+        values = {"noise_variance": float(self.noise_variance), "complete": self.edges is None}
+        return values | {"edges": edges}
 
     @classmethod
-    def from_state(cls, given: dict[str, Any], held: Held) -> Evidence:
-        """Stored evidence."""
+    def from_state(cls, given: dict[str, Any], held: Held, own: Edges | None) -> Evidence:
+        """Stored evidence; ``own`` are the edges of the model, if it has them."""
         noise = check_number("noise_variance", given["noise_variance"], at_least=0.0)
-        return cls(noise, None if given["edges"] is None else Edges.from_state(given["edges"], held))
+        edges = own if given["edges"] is None else Edges.from_state(given["edges"], held)
+        if (edges is None) != given["complete"]:
+            raise ValueError("uncertainty must have the observed pairs, unless the graph is complete")
+        return cls(noise, edges)
 
 
 def _complete_noise(system: ClosedForm, W: np.ndarray) -> float:

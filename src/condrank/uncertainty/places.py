@@ -50,9 +50,7 @@ class Space:
         """The space of a model's coordinates; ``over_edges`` for a posterior that takes kernel values."""
         values = isinstance(coordinates, KernelValues)
         if values and coordinates.kept is not None:
-            raise ValueError(
-                "standard deviations of a clipped kernel need coordinates: fit again with solver='auto' or 'primal'"
-            )
+            raise ValueError("standard deviations of a clipped kernel need coordinates: fit again with solver='auto'")
         within = isinstance(coordinates, ApproximateKernel) or (clip and not values)
         training = None
         if over_edges and not values:

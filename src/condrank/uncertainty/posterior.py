@@ -1,7 +1,7 @@
 """The posterior of a fitted model: how sure its scores are.
 
-A fit is the mean of a Gaussian process after the labels were seen. Its labels are y = f + noise with precision L/σ², and
-its prior is f ~ GP(τ k + c, σ²/λ k̄) with the edge kernel k̄ of the relation. The covariance of two scores is
+A fit is the mean of a Gaussian process after the labels were seen. Its labels are y = f + noise with precision L/σ²,
+and its prior is f ~ GP(τ k + c, σ²/λ k̄) with the edge kernel k̄ of the relation. The covariance of two scores is
 
     σ²/λ [k̄(p, p') - k̄_pᵀR(RᵀK̄R + λI)⁻¹Rᵀk̄_p'] = σ² φ_pᵀH⁻¹φ_p' + σ²/λ [k̄(p, p') - φ_pᵀφ_p'],
 
@@ -37,7 +37,7 @@ from condrank.uncertainty.weights import FactorisedPosterior, SolvedPosterior
 
 # The largest system that is factorised, and the flops that exact variances of many pairs may take before draws.
 FACTORISED_MOST, EXACT_MOST_FLOPS = 4000, 4e11
-# Draws that replace exact variances of many pairs. The standard deviation of n draws is right up to a factor 1 ± 1/√(2n).
+# Draws that replace exact variances of many pairs. A standard deviation from n draws has a relative error of 1/√(2n).
 N_DRAWS = 256
 # Functionals whose kernel values are held at a time.
 BLOCK = 512
@@ -59,8 +59,8 @@ class Posterior:
     def __init__(self, settings: Settings, model: Any, evidence: Evidence):
         if isinstance(model, EdgeModel) and not isinstance(model.kernel, KroneckerEdges):
             raise ValueError(
-                f"standard deviations are not known for pairwise_kernel={settings.pairwise_kernel!r}; use the Kronecker "
-                "kernel of the relation (pairwise_kernel=None)"
+                f"standard deviations are not known for pairwise_kernel={settings.pairwise_kernel!r}; use the "
+                "Kronecker kernel of the relation (pairwise_kernel=None)"
             )
         self.settings, self.model, self.evidence = settings, model, evidence
         self.relation, self.alpha = settings.relation, settings.alpha
@@ -86,19 +86,20 @@ class Posterior:
     @property
     def most_pairs(self) -> int | None:
         """The number of pairs above which variances are estimated from draws; None if they never are."""
-        engine = self.engine
-        if isinstance(engine, CompletePosterior):
+        if isinstance(self.engine, CompletePosterior):
             return None
-        if isinstance(engine, EdgePosterior) and engine.factor is not None:
-            return max(N_DRAWS, int(EXACT_MOST_FLOPS / len(engine.factor) ** 2))
-        if isinstance(engine, FactorisedPosterior):
-            return max(N_DRAWS, int(EXACT_MOST_FLOPS / len(engine.factor) ** 2))
-        return N_DRAWS
+        factor = getattr(self.engine, "factor", None)
+        return N_DRAWS if factor is None else max(N_DRAWS, int(EXACT_MOST_FLOPS / len(factor) ** 2))
+
+    @property
+    def is_iterative(self) -> bool:
+        """Whether every further variance, and every draw, takes an iteration."""
+        return not isinstance(self.engine, CompletePosterior) and getattr(self.engine, "factor", None) is None
 
     @cached_property
     def engine(self) -> Any:
         """What solves with H: closed forms, a factor of it, or iterations."""
-        model, evidence, edges = self.model, self.evidence, self.evidence.edges
+        model, edges = self.model, self.evidence.edges
         if edges is None:
             return CompletePosterior(self.relation, self.loss, model.rows, model.cols, self.alpha)
         weights = loss_weights(edges, model, self.settings)

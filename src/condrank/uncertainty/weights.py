@@ -118,7 +118,9 @@ class FactorisedPosterior(SolvedPosterior):
         sources, targets = edges.sources, edges.indices
         signs = getattr(system, "signs", None)
         for block in row_blocks(edges.n_pairs, p):
-            part = self._features(Z[sources[block]], Z_objects[targets[block]], None if signs is None else signs[:, block])
+            part = self._features(
+                Z[sources[block]], Z_objects[targets[block]], None if signs is None else signs[:, block]
+            )
             part *= root[block, None]
             H += part.T @ part
             part *= root[block, None]
@@ -184,7 +186,9 @@ class FactorisedPosterior(SolvedPosterior):
                 W = weight_matrix(self.system.relation, w, r, r_objects)
             else:
                 first, *others = np.split(w, ends)
-                W = np.stack([weight_matrix(RECIPROCAL, first, r, r), *(weight_matrix(SYMMETRIC, o, r, r) for o in others)])
+                W = np.stack(
+                    [weight_matrix(RECIPROCAL, first, r, r), *(weight_matrix(SYMMETRIC, o, r, r) for o in others)]
+                )
             constant = 0.0
             if self.mean is not None:
                 constant = float(rng.standard_normal()) * self._constant**0.5 - float(np.vdot(self.mean, W))

@@ -1,0 +1,131 @@
+"""Variances and covariances of scores, against the whole edge kernel."""
+
+import numpy as np
+import pytest
+
+from condrank.exceptions import RelationWarning
+from condrank.uncertainty import posterior as posteriors
+from condrank.uncertainty.complete import CompletePosterior
+from condrank.uncertainty.edges import EdgePosterior
+from condrank.uncertainty.weights import FactorisedPosterior, SolvedPosterior
+from reference import error
+from reference_posterior import N, make_case
+
+RELATIONS = ["ordinary", "symmetric", "reciprocal"]
+LOSSES = {
+    "regression": {"loss": "regression"},
+    "intercept": {"loss": "regression", "fit_intercept": True},
+    "ranking": {"loss": "ranking"},
+}
+GRAPHS = {
+    "complete": {},
+    "weights": {"weighted": True},
+    "holes": {"holes": True},
+    "holes and weights": {"holes": True, "weighted": True},
+}
+CASES = [
+    (relation, loss, graph, prior)
+    for relation in RELATIONS
+    for loss in LOSSES
+    for graph in GRAPHS
+    for prior in ((0.0, 0.7) if relation != "reciprocal" else (0.0,))
+]
+pytestmark = pytest.mark.filterwarnings(f"ignore::{RelationWarning.__module__}.{RelationWarning.__name__}")
+
+
+def check(case, bound):
+    """Everything that a posterior knows of single pairs, of all pairs and of differences."""
+    ranker, posterior = case.ranker, case.ranker.posterior_
+    assert posterior.noise_std**2 == pytest.approx(case.noise, rel=max(bound, 1e-9))
+    scores, std = ranker.predict(case.queries, case.objects, return_std=True)
+    assert error(std**2, case.variances()) <= bound
+    np.testing.assert_array_equal(scores, ranker.predict(case.queries, case.objects))
+    known = case.known.diagonal().reshape(N, N)
+    assert error(posterior.variance(np.arange(N)), known) <= bound
+    rows, cols, others = [0, 1, 2, 3, 3], [0, 1, 2, 3, 4], [1, 2, 0, 4, 3]
+    one, other = case.places(rows, cols), case.places(rows, others)
+    covariance = posterior.covariance(case.queries[rows], case.objects[cols])
+    assert error(covariance, case.new[np.ix_(one, one)]) <= bound
+    variance = posterior.pair_variance(case.queries[rows], case.objects[cols])
+    assert error(variance, case.new[one, one]) <= bound
+    difference = posterior.difference_variance(case.queries[rows], case.objects[cols], case.objects[others])
+    expected = case.new[one, one] + case.new[other, other] - 2 * case.new[one, other]
+    assert error(difference, expected) <= bound
+
+
+@pytest.mark.parametrize(("relation", "loss", "graph", "prior"), CASES)
+def test_by_formula_or_factorisation(relation, loss, graph, prior):
+    case = make_case(relation, **LOSSES[loss], **GRAPHS[graph], prior=prior)
+    engine = case.ranker.fitted_.posterior.engine
+    assert isinstance(engine, CompletePosterior if graph == "complete" else EdgePosterior | FactorisedPosterior)
+    check(case, 1e-8)
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual"])
+@pytest.mark.parametrize(("relation", "loss", "graph", "prior"), [case for case in CASES if case[2] != "complete"])
+def test_by_iterations(relation, loss, graph, prior, solver, monkeypatch):
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    case = make_case(relation, **LOSSES[loss], **GRAPHS[graph], prior=prior, solver=solver)
+    engine = case.ranker.fitted_.posterior.engine
+    assert type(engine) is (SolvedPosterior if solver == "primal" else EdgePosterior)
+    assert engine.way == "adjoint solves"
+    check(case, 1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_by_factorised_weights(relation, loss, monkeypatch):
+    """Where there are fewer weights than edges, the weights are factorised."""
+    case = make_case(relation, **LOSSES[loss], weighted=True, solver="primal", n_components=4, random_state=0)
+    assert isinstance(case.ranker.fitted_.posterior.engine, FactorisedPosterior)
+    factorised = [case.ranker.posterior_.variance(case.queries, case.objects)]
+    rows, cols = [0, 1, 2], [4, 3, 2]
+    factorised.append(case.ranker.posterior_.covariance(case.queries[rows], case.objects[cols]))
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    again = make_case(relation, **LOSSES[loss], weighted=True, solver="primal", n_components=4, random_state=0)
+    assert type(again.ranker.fitted_.posterior.engine) is SolvedPosterior
+    assert error(again.ranker.posterior_.variance(case.queries, case.objects), factorised[0]) <= 1e-5
+    assert error(again.ranker.posterior_.covariance(case.queries[rows], case.objects[cols]), factorised[1]) <= 1e-5
+
+
+@pytest.mark.parametrize("graph", ["complete", "holes"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_draws_have_the_covariance(relation, loss, graph):
+    """2,000 draws: an entry of their covariance has the standard error √((v_i v_j + c_ij²)/2000)."""
+    case = make_case(relation, **LOSSES[loss], **GRAPHS[graph])
+    drawn = case.ranker.sample(case.queries, case.objects, n_samples=2000, random_state=0).reshape(2000, -1)
+    check_draws(drawn, case.ranker.predict(case.queries, case.objects).ravel(), case.new)
+    known = case.ranker.sample(np.arange(N), n_samples=2000, random_state=1).reshape(2000, -1)
+    check_draws(known, case.ranker.predict(np.arange(N)).ravel(), case.known)
+
+
+def check_draws(drawn, mean, covariance):
+    """Draws agree with mean and covariance within sampling noise."""
+    n, variance = len(drawn), covariance.diagonal()
+    assert np.all(np.abs(drawn.mean(axis=0) - mean) <= 5 * np.sqrt(variance / n) + 1e-9)
+    away = drawn - mean
+    noise = np.sqrt((np.multiply.outer(variance, variance) + covariance**2) / n)
+    assert np.all(np.abs(away.T @ away / n - covariance) <= 5.5 * noise + 1e-9)
+
+
+@pytest.mark.parametrize("solver", ["primal", "dual"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_draws_by_iterations_have_the_covariance(relation, solver, monkeypatch):
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    case = make_case(relation, "ranking", holes=True, solver=solver)
+    drawn = case.ranker.sample(case.queries, case.objects, n_samples=300, random_state=0).reshape(300, -1)
+    check_draws(drawn, case.ranker.predict(case.queries, case.objects).ravel(), case.new)
+
+
+def test_many_pairs_are_estimated_by_draws(monkeypatch):
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    monkeypatch.setattr(posteriors, "N_DRAWS", 19)
+    case = make_case("ordinary", "regression", holes=True)
+    posterior = case.ranker.posterior_
+    assert posterior.way == "adjoint solves; 19 draws for more than 19 pairs"
+    monkeypatch.setattr(posteriors, "N_DRAWS", 400)
+    monkeypatch.setattr(posteriors.Posterior, "most_pairs", 19)
+    found = posterior.variance(case.queries, case.objects)
+    assert np.all(np.abs(found / case.variances() - 1) <= 5 * np.sqrt(2 / 400))
+    assert error(posterior.variance(case.queries[:3], case.objects), case.variances()[:3]) <= 1e-5
