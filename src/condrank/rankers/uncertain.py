@@ -133,7 +133,8 @@ class Uncertain(Ranker):
         exclude, candidates : sequence, or sequence of n_queries sequences, optional
             Objects to leave out, and the only objects to rank, for all conditioning nodes or for each: by id, or by
             position if the objects have no ids. Excluding an unknown id is no error. If a conditioning node has fewer
-            objects than another, its last places have index -1, score -∞ and id None.
+            objects than another, its last places have index -1, score -∞ and id None. ``exclude="known"`` leaves out
+            what a node has an edge with in the training graph; for a new node nothing is known.
         order : {"best", "worst"}
             Whether the best objects come first, or the worst.
         return_std : bool
