@@ -100,10 +100,12 @@ class PreparedRanker(Saved):
         first = read_pair(self, nodes, None)[0] if isinstance(nodes, RelationGraph) else read_side(self, nodes, "nodes")
         return self.ranker_.strengths(fitted_of(self).model.rows.prepared(first))
 
-    def to_state(self, training: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(
+        self, training: bool = False, uncertainty: bool | None = None
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The state of the ranker, with the preparation and the nodes as they were given."""
         model = fitted_of(self).model
-        manifest, named = self.ranker_.to_state(training)
+        manifest, named = self.ranker_.to_state(training, uncertainty)
         arrays, parts = Arrays(named, NAME), []
         for name, side in zip(SIDES, model.sides, strict=False):
             under = arrays.under(name)

@@ -186,12 +186,14 @@ class RankerSearch(Saved):
         """Strengths of nodes, as `ConditionalRanker.strengths`."""
         return self.best_ranker_.strengths(nodes)
 
-    def to_state(self, training: bool = False) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(
+        self, training: bool = False, uncertainty: bool | None = None
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The state of the chosen ranker; the leaderboard is not kept."""
         fitted_of(self)
         if not isinstance(self.best_ranker_, Saved):
             raise ValueError(f"a {type(self.best_ranker_).__name__} cannot be saved; a ConditionalRanker can")
-        return self.best_ranker_.to_state(training)
+        return self.best_ranker_.to_state(training, uncertainty)
 
     def _check(self, graph: RelationGraph) -> None:
         check_choice("setting", self.setting, SETTINGS)

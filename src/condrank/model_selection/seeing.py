@@ -41,9 +41,10 @@ class SeenSetting(Ranker):
     chosen_by_: str
     cv_setting_: int | None
 
-    def predict(self, queries: Any, objects: Any = None, **options: Any) -> Any:
+    def predict(self, queries: Any, objects: Any = None, return_std: bool = False) -> Any:
         """Scores of objects for conditioning nodes, as `ConditionalRanker.predict`."""
         self._warn_of_new(queries, objects)
+        options: dict[str, Any] = {"return_std": True} if return_std else {}
         return super().predict(queries, objects, **options)
 
     def score(self, X: Any, Y: Any = None) -> float:
