@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import io
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from condrank.frames import formats
 from condrank.tables import read_table
 
 
@@ -52,3 +56,30 @@ def test_standard_input_is_read_as_csv_or_json_lines(monkeypatch):
     assert read_table("-").values["x"].tolist() == ["1"]
     monkeypatch.setattr("sys.stdin", io.StringIO('{"id": "a", "x": 1}\n'))
     assert read_table("-").values["x"].tolist() == [1]
+
+
+CELLS = st.text(st.sampled_from("ab1.-_ \t\"'é\x1c\xa0\0\r"), max_size=3)
+
+
+@given(st.lists(st.lists(CELLS, min_size=2, max_size=3), min_size=2, max_size=6), st.sampled_from([",", ";", "\t"]))
+@settings(max_examples=300, deadline=None)
+def test_files_that_are_split_have_the_cells_that_the_csv_module_reads(rows, delimiter):
+    text = "\n".join(delimiter.join(row) for row in rows) + "\n"
+    with mock.patch("condrank.frames.formats.SPLIT_FROM", 0):
+        found = formats._split_columns(text, delimiter)
+    if found is not None:
+        header, columns = found
+        expected = formats.read_rows(text, "a file", delimiter)
+        assert [header, *map(list, zip(*columns, strict=True))] == expected
+
+
+def test_a_plain_file_is_split():
+    text = "id,x\n" + "".join(f"p{i},{i}.5\n" for i in range(6))
+    with mock.patch("condrank.frames.formats.SPLIT_FROM", 0):
+        header, columns = formats._split_columns(text, ",")
+    assert header == ["id", "x"]
+    assert columns == [[f"p{i}" for i in range(6)], [f"{i}.5" for i in range(6)]]
+            ["id", "x"],
+            [[f"p{i}" for i in range(6)], [f"{i}.5" for i in range(6)]],
+        )
+    assert formats._split_columns(text, ",") is None  # small files are read by the module

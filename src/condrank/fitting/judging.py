@@ -23,6 +23,10 @@ SORTED_NODES = (
 )
 
 
+class NothingToRankError(ValueError):
+    """No conditioning node has two objects with different labels, so a rank loss is not defined."""
+
+
 def pooled_rank_loss(scorer: Scorer, given: Conditioned) -> float:
     """Rank loss pooled over conditioning nodes.
 
@@ -49,7 +53,7 @@ def edge_scores(scorer: Any, given: Conditioned) -> np.ndarray:
 
 def _share(wrong: float, comparable: int) -> float:
     if comparable == 0:
-        raise ValueError(NOTHING_TO_RANK + SORTED_NODES)
+        raise NothingToRankError(NOTHING_TO_RANK + SORTED_NODES)
     return wrong / comparable
 
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ from condrank.frames.dataframes import read_frame
 DELIMITERS = (",", ";", "\t")
 BINARY = (".parquet", ".pq")
 JSON_LINES = (".jsonl", ".ndjson")
+SPLIT_FROM = 1 << 16  # characters; smaller files are read quickly in any way
+SPACED = {one: re.compile(rf"(?:\A|[\n{one}])[^\S\n{one}]|[^\S\n{one}](?:[\n{one}]|\Z)") for one in DELIMITERS}
 
 
 def read_file(path: Any, corner: str = "") -> Columns:
@@ -100,12 +103,34 @@ def read_rows(text: str, origin: str, delimiter: str | None = None) -> list[list
 
 
 def _read_csv(text: str, origin: str, delimiter: str | None, corner: str) -> Columns:
-    header, *rows = read_rows(text, origin, delimiter)
+    plain = _split_columns(text, delimiter or max(DELIMITERS, key=text.partition("\n")[0].count))
+    if plain is not None:
+        header, columns = plain
+    else:
+        header, *rows = read_rows(text, origin, delimiter)
+        columns = list(zip(*rows, strict=True)) or [()] * len(header)
     header[0] = header[0] or corner
-    columns = list(zip(*rows, strict=True)) or [()] * len(header)
     refuse_twice([name for name in header if name], origin)
     values = {name: as_objects(column) for name, column in zip(header, columns, strict=True)}
     return checked(values, origin, first=2)
+
+
+def _split_columns(text: str, delimiter: str) -> tuple[list[str], list[list[str]]] | None:
+    """Header and columns of a large, plain CSV file, in a fifth of the time of the csv module; None for any other.
+
+    Plain is a file without quotes and without space around cells, all of whose lines have the same number of cells.
+    """
+    text = text.rstrip("\n")
+    if len(text) < SPLIT_FROM or any(one in text for one in ('"', "\0", "\r")) or SPACED[delimiter].search(text):
+        return None
+    lines = text.split("\n")
+    width = lines[0].count(delimiter) + 1
+    if width < 2 or {line.count(delimiter) for line in lines} != {width - 1}:
+        return None
+    if len(max(lines, key=len)) > csv.field_size_limit():
+        return None
+    cells = text.replace("\n", delimiter).split(delimiter)
+    return cells[:width], [cells[width + column :: width] for column in range(width)]
 
 
 def _read_json_lines(text: str, origin: str) -> Columns:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
 from condrank.base.checks import check_choice, check_count
+from condrank.base.warn import warn
 from condrank.fitting.fitted import Fitted
-from condrank.fitting.judging import pooled_rank_loss
+from condrank.fitting.judging import NothingToRankError, pooled_rank_loss
 from condrank.fitting.known import is_known, known_places
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
@@ -157,7 +159,7 @@ class Ranker(BaseEstimator):
         """1 - rank loss on all pairs of the given nodes, pooled over conditioning nodes (setting 4 if they are new).
 
         The rank loss is the share of the pairs of objects with different relation values that are ordered wrongly; a
-        tie in the scores counts one half.
+        tie in the scores counts one half. NaN, with a warning, if no node has two objects with different values.
 
         Parameters
         ----------
@@ -168,7 +170,16 @@ class Ranker(BaseEstimator):
         """
         fitted = fitted_of(self)
         graph = as_graph(X, Y)
-        return 1.0 - pooled_rank_loss(fitted.model, graph.conditioned(self.rank_by))
+        try:
+            return 1.0 - pooled_rank_loss(fitted.model, graph.conditioned(self.rank_by))
+        except NothingToRankError as error:
+            # scikit-learn would turn an error into NaN and a page of traceback, for every fold and candidate.
+            warn(
+                f"the score is NaN: {error}; if all scores of a search by scikit-learn are NaN, its best_params_ are "
+                "only the first that it tried",
+                UndefinedMetricWarning,
+            )
+            return float("nan")
 
     def _keep(self, fitted: Fitted) -> None:
         """Set the fitted state. Nothing else writes it."""
