@@ -79,7 +79,4 @@ def test_a_plain_file_is_split():
         header, columns = formats._split_columns(text, ",")
     assert header == ["id", "x"]
     assert columns == [[f"p{i}" for i in range(6)], [f"{i}.5" for i in range(6)]]
-            ["id", "x"],
-            [[f"p{i}" for i in range(6)], [f"{i}.5" for i in range(6)]],
-        )
     assert formats._split_columns(text, ",") is None  # small files are read by the module
