@@ -5,7 +5,7 @@ import pytest
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, suggest_components
 from condrank.kernels import RBF, Constant, Identity, Linear
-from condrank.model_selection import SimilaritySearch, learn_kernel_weights
+from condrank.model_selection import learn_kernel_weights
 
 RNG = np.random.default_rng(0)
 N = 24
@@ -25,16 +25,6 @@ def test_blocks_of_nodes_have_the_width_of_the_first(given):
     known = given | {"gamma": width} if isinstance(given["kernel"], str) else {"kernel": RBF(width) + Constant()}
     expected = ConditionalRanker(**known, **options).partial_fit(blocks[0]).partial_fit(blocks[1])
     np.testing.assert_array_equal(ranker.predict(X, X), expected.predict(X, X))
-
-
-def test_a_search_for_a_similarity_takes_expressions_and_refuses_views():
-    given = {"n_steps": 0, "random_state": 0, "preprocessing": ["raw"]}
-    found = SimilaritySearch(ConditionalRanker(), kernels=[RBF(0.1) + Linear(), "linear"], **given).fit(X, LABELS)
-    assert set(found.best_params_) <= set(ConditionalRanker().get_params()) | {"preprocessing"}
-    counts = ConditionalRanker(kernel="chi2", gamma="median")
-    SimilaritySearch(counts, kernels=["chi2"], **given).fit(np.abs(X), LABELS)
-    with pytest.raises(ValueError, match=r"needs features without views, got Views.*learn_kernel_weights"):
-        SimilaritySearch(ConditionalRanker(kernel=RBF(view="x"))).fit(GRAPH)
 
 
 def test_a_grid_of_widths_is_for_kernels_by_name():

@@ -7,22 +7,34 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from condrank import ConditionalRanker
 from condrank.exceptions import RelationWarning
-from condrank.model_selection.judging import Candidate, Judge, Judged, quiet
-from condrank.model_selection.similarity_search import SimilaritySearch
-from reference_search import SMALL, faster_wins, ranker
+from condrank.model_selection.judging import Candidate, Judge, Judged, joined, quiet, simplest
+from condrank.model_selection.ranker_search import RankerSearch
+from reference_search import faster_wins, ranker
+
+
+def judge_of(graph, *parts):
+    splits = [(graph[train], graph[test]) for train, test in parts]
+    return Judge(splits, [test for _, test in parts], "outgoing")
 
 
 def test_the_preparation_follows_the_training_nodes_only():
-    graph = faster_wins(30)
-    train, test = graph[np.arange(20)], graph[np.arange(20, 30)]
-    judge = Judge([(train, test)])
-    (prepared,) = judge.prepared("standard")
+    judge = judge_of(faster_wins(30), (np.arange(20), np.arange(20, 30)))
+    candidate = Candidate("one", ranker(), "standard", alphas=(10.0, 0.1))
+    (prepared,) = judge.prepared(candidate)
     np.testing.assert_allclose(prepared[0].nodes.rows.mean(axis=0), 0, atol=1e-12)
     assert np.abs(prepared[1].nodes.rows.mean(axis=0)).max() > 1e-3
-    judged = judge.judge(Candidate("standard", ranker()), [10.0, 0.1])
+    judged = judge.judge(candidate)
     one = ranker(alpha=judged.candidate.ranker.alpha).fit(prepared[0])
     assert judged.loss == pytest.approx(1 - one.score(prepared[1]))
+    whole = judged.candidate.estimator().fit(judge.splits[0][0])
+    assert judged.loss == pytest.approx(1 - whole.score(judge.splits[0][1]))
+
+
+def judged_of(wrong, pairs, unit=None, complexity=0):
+    unit = np.arange(len(wrong)) if unit is None else unit
+    return Judged(Candidate("", None, complexity=complexity), np.column_stack([wrong, pairs]), unit)
 
 
 def test_the_standard_error_is_that_of_paired_differences():
@@ -32,9 +44,49 @@ def test_the_standard_error_is_that_of_paired_differences():
     for _ in range(200):
         wrong = rng.binomial(20, 0.3, size=400).astype(float)
         other = np.clip(wrong + rng.integers(-1, 2, size=400), 0, 20)
-        difference, error = Judged(None, other, pairs).against(Judged(None, wrong, pairs))
+        difference, error = judged_of(other, pairs).against(judged_of(wrong, pairs))
         differences.append(difference)
     assert error == pytest.approx(np.std(differences), rel=0.25)
+
+
+def test_nodes_of_one_unit_are_wrong_together():
+    rng = np.random.default_rng(0)
+    unit, pairs = np.repeat(np.arange(40), 10), np.full(400, 20.0)
+    losses, errors = [], []
+    for _ in range(200):
+        found = judged_of(np.repeat(rng.binomial(20, 0.3, size=40), 10).astype(float), pairs, unit)
+        losses.append(found.loss)
+        errors.append(found.standard_error)
+    assert np.mean(errors) == pytest.approx(np.std(losses), rel=0.15)
+    assert np.mean(errors) > 2 * judged_of(found.counts[:, 0], pairs).standard_error
+
+
+def test_the_simplest_within_one_standard_error_is_taken():
+    rng = np.random.default_rng(0)
+    pairs, wrong = np.full(100, 20.0), rng.binomial(20, 0.3, size=100).astype(float)
+    best = judged_of(wrong, pairs, complexity=3)
+    noise = rng.choice([-1.0, 1.0], size=100)
+    noise[0] += 1 - noise.sum()  # hardly worse than the best
+    near, far = judged_of(wrong + noise, pairs, complexity=1), judged_of(wrong + 1, pairs, complexity=0)
+    assert best.loss < near.loss < far.loss
+    assert simplest([best, near, far]) is near
+    assert simplest([best, far]) is best
+    together = joined(best, near)
+    assert together.loss == pytest.approx((best.loss + near.loss) / 2)
+
+
+def test_a_hopeless_candidate_is_given_up_before_the_last_holdout():
+    rng = np.random.default_rng(0)
+    parts = [np.split(rng.permutation(60), [40]) for _ in range(3)]
+    judge = judge_of(faster_wins(60), *parts)
+    fitted = []
+
+    good = judge.judge(Candidate("rbf", ranker(), alphas=(0.1,)))
+    bad = Candidate("linear", ConditionalRanker("reciprocal", "regression"), alphas=(1.0,))
+    assert judge.judge(bad, good) is None
+    assert judge.judge(bad).loss > good.loss
+    assert judge.judge(bad, stop=lambda seconds: fitted.append(seconds) or len(fitted) > 1) is None
+    assert len(fitted) == 2
 
 
 def test_warnings_are_silent_while_any_search_runs_and_back_afterwards():
@@ -59,5 +111,5 @@ def test_warnings_are_silent_while_any_search_runs_and_back_afterwards():
     rough = faster_wins(20).to_dense()
     rough[0, 1], rough[1, 0] = 3.0, 1.0
     with pytest.warns(RelationWarning) as told:
-        SimilaritySearch(ranker(), **SMALL | {"n_steps": 0, "max_compared": 0}).fit(faster_wins(20).nodes.rows, rough)
+        RankerSearch(ranker(), random_state=0).fit(faster_wins(20).nodes.rows, rough)
     assert len(told) == 1

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from condrank import ConditionalRanker, ConditionalRankerCV, NodeTransformer, RelationGraph, metrics
 from condrank.datasets import make_rock_paper_scissors
 from condrank.metrics import MEASURES, make_scorer
-from condrank.model_selection import SimilaritySearch, cross_validate
+from condrank.model_selection import RankerSearch, cross_validate
 from condrank.model_selection.scoring import judged
 from condrank.models.compared import ComparedModel
 from condrank.models.model import Model
@@ -101,9 +101,9 @@ def test_a_sparse_graph_is_measured_without_scoring_all_pairs(ranker, no_matrix)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_search_over_similarities_is_measured_by_its_edges(monkeypatch):
+def test_a_search_is_measured_by_its_edges(monkeypatch):
     graph = sparse_graph(n=120, n_edges=2000, values=lambda X, i, j: (X[i] * X[j]).sum(axis=1))
-    search = SimilaritySearch(ConditionalRanker(), kernels=["linear"], n_steps=0, random_state=0).fit(graph)
+    search = RankerSearch(ConditionalRanker(), random_state=0).fit(graph)
     truth, scores = judged(search, graph)
     assert truth.nnz == scores.nnz == graph.n_edges - (graph.n_edges - graph.relation.n_pairs)
     rows, cols = truth.nonzero()

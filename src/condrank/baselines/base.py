@@ -7,18 +7,29 @@ from typing import Any
 
 import numpy as np
 
+from condrank._version import __version__
+from condrank.base.checks import check_choice
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.reading import fitted_kernel
 from condrank.graph import RelationGraph
 from condrank.kernels import Kernel, read_kernel
 from condrank.nodes import Coordinates, Nodes
 from condrank.nodes.similarity import NodeSimilarity
+from condrank.observations import observations_from, observations_to
+from condrank.persistence.arrays import Arrays, Held
 from condrank.problem.coordinates import fit_coordinates
-from condrank.rankers.base import Ranker
+from condrank.rankers.base import fitted_of
+from condrank.rankers.saving import READERS, Saved, plain_param, read_params
+
+#: Baselines that can be loaded, by the names of their classes.
+KINDS: dict[str, Any] = {}
+NAME = "baseline"  # their kind in a manifest, and before their arrays
 
 
-class Baseline(Ranker):
+class Baseline(Saved):
     """A ranker by the edges that start at the conditioning node (outgoing edges only).
+
+    Its file has the training graph, to which it is fitted again when it is loaded.
 
     The parameters of the kernel are those of `ConditionalRanker`; ``object_kernel`` is an expression or a name, for the
     objects of a second domain.
@@ -67,9 +78,48 @@ class Baseline(Ranker):
             return rows, rows
         return rows, NodeSimilarity(self._kernel_of_objects(graph.objects), graph.objects)
 
-    def _keep_scorer(self, scorer: Any, objects: Nodes, n_features: int) -> None:
-        """Set the fitted state to a scorer, with the training objects for their number and ids."""
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        KINDS[cls.__name__] = cls
+
+    def _keep_scorer(self, scorer: Any, objects: Nodes, n_features: int, graph: RelationGraph | None = None) -> None:
+        """Set the fitted state to a scorer, with the training objects, and keep the training graph to be saved."""
+        self._graph = graph
         self._keep(Fitted(scorer, objects, n_features))
+
+    def to_state(
+        self, training: bool = False, uncertainty: bool | None = None
+    ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """A manifest of plain values, and named arrays: parameters, nodes and labels."""
+        fitted_of(self)
+        graph: RelationGraph | None = vars(self).get("_graph")
+        if graph is None:
+            raise ValueError(f"a {type(self).__name__} is saved with its training graph: fit it to a RelationGraph")
+        arrays, model = Arrays(name=NAME), fitted_of(self).model
+        sides = {"nodes": (graph.nodes, model.rows)}
+        if graph.is_two_domain:
+            sides["objects"] = (graph.objects, model.cols)
+        stored = {name: nodes.to_state(arrays.under(name), one.kernel.matrices) for name, (nodes, one) in sides.items()}
+        params = {name: plain_param(name, value) for name, value in self.get_params(deep=False).items()}
+        relation = observations_to(graph.relation, arrays.under("relation"))
+        own = {"class": type(self).__name__, "sides": stored, "relation": relation, "scale": graph.probabilities}
+        return {"condrank": __version__, "kind": NAME, "params": params, NAME: own}, arrays.named
+
+    @classmethod
+    def from_state(cls, manifest: dict[str, Any], held: Held) -> Any:
+        """The baseline of a manifest and its arrays, fitted again."""
+        given, held = manifest[NAME], held.under(NAME)
+        check_choice("class of the baseline", given["class"], tuple(KINDS))
+        if set(given["sides"]) not in ({"nodes"}, {"nodes", "objects"}):
+            raise ValueError(f"a baseline has nodes, and perhaps objects, got {sorted(given['sides'])}")
+        sides = {name: Nodes.from_state(one, held.under(name)) for name, one in given["sides"].items()}
+        relation = observations_from(given["relation"], held.under("relation"))
+        nodes = sides["nodes"]
+        graph = RelationGraph.of_parts(nodes, sides.get("objects", nodes), relation, given["scale"])
+        return KINDS[given["class"]](**read_params(manifest["params"])).fit(graph)
+
+
+READERS[NAME] = Baseline.from_state
 
 
 class WeightedBaseline(Baseline):

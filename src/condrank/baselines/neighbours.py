@@ -71,7 +71,7 @@ class NearestNeighbours(Baseline):
         if graph.n_edges == 0:
             raise ValueError("the graph has no observed edge: there is nothing to learn from")
         rows, cols = self.similarities(graph)
-        self._keep_scorer(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.objects, graph.n_features_in_)
+        self._keep_scorer(_Neighbourhoods(rows, cols, _Labels(graph), k), graph.objects, graph.n_features_in_, graph)
         return self
 
 

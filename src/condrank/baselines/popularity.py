@@ -39,7 +39,9 @@ class _WithoutFeatures(Baseline):
 
     def _keep_values(self, graph: RelationGraph, of_queries: np.ndarray, of_objects: np.ndarray, unknown: float) -> Any:
         sides = self.similarities(graph)
-        self._keep_scorer(_NodeValues(*sides, of_queries, of_objects, unknown), graph.objects, graph.n_features_in_)
+        self._keep_scorer(
+            _NodeValues(*sides, of_queries, of_objects, unknown), graph.objects, graph.n_features_in_, graph
+        )
         return self
 
 

@@ -93,7 +93,7 @@ class ExplicitRankRLS(WeightedBaseline):
             features=self.features,
             max_bytes=self.max_bytes,
         )
-        self._keep_scorer(Model(rows, cols, W, offset=centre), graph.objects, graph.n_features_in_)
+        self._keep_scorer(Model(rows, cols, W, offset=centre), graph.objects, graph.n_features_in_, graph)
         return self
 
 

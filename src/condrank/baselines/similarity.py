@@ -61,6 +61,7 @@ class SimilarityRanker(Baseline):
         Y : array-like, optional
             Relation values, ignored.
         """
+        graph = None
         if isinstance(X, RelationGraph):
             graph = as_graph(X, Y)
             if graph.is_two_domain:
@@ -69,7 +70,7 @@ class SimilarityRanker(Baseline):
         else:
             nodes = read_nodes(X, "X")
         kernel = self._node_kernel(nodes)
-        self._keep_scorer(_Similarity(NodeSimilarity(kernel, nodes)), nodes, nodes.base.shape[1])
+        self._keep_scorer(_Similarity(NodeSimilarity(kernel, nodes)), nodes, nodes.base.shape[1], graph)
         return self
 
 

@@ -123,7 +123,7 @@ class RankSVM(WeightedBaseline):
         ).fit(differences, side, sample_weight=weight)
         self.n_pairs_ = len(query)
         W = weight_matrix(relation, machine.coef_.ravel(), Z.shape[1], Z_objects.shape[1])
-        self._keep_scorer(Model(rows, cols, W), graph.objects, graph.n_features_in_)
+        self._keep_scorer(Model(rows, cols, W), graph.objects, graph.n_features_in_, graph)
         return self
 
 

@@ -12,7 +12,6 @@ from condrank.base.checks import check_number, check_numbers
 from condrank.baselines.base import WeightedBaseline
 from condrank.graph import RelationGraph
 from condrank.models.model import Model
-from condrank.nodes import Nodes
 from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph
 
@@ -85,23 +84,24 @@ class TwoStepRidge(WeightedBaseline):
         if self.fit_intercept:
             mean = relation.total() / relation.n_edges
             W = W - np.multiply.outer(mean * rows.ones, cols.ones)
-        self.keep_at(Model(rows, cols, W, offset=mean), alpha, alpha_objects, graph.objects, graph.n_features_in_)
+        self.keep_at(Model(rows, cols, W, offset=mean), alpha, alpha_objects, graph)
         return self
 
     def path(self, alphas: Iterable[float]) -> Iterator[TwoStepRidge]:
         """Fitted rankers with λ = μ for other values of λ, from the eigendecompositions of this fit. O(r r') each."""
-        fitted, reduced = fitted_of(self), self._reduced
+        fitted_of(self)
+        reduced, graph = self._reduced, self._graph
         for alpha in check_numbers("alphas", alphas, above=0.0):
             ranker = copy.copy(self)
             ranker.alpha, ranker.alpha_objects = alpha, None
-            ranker.keep_at(reduced, alpha, alpha, fitted.objects, fitted.n_features)
+            ranker.keep_at(reduced, alpha, alpha, graph)
             yield ranker
 
-    def keep_at(self, reduced: Model, alpha: float, alpha_objects: float, objects: Nodes, n_features: int) -> None:
+    def keep_at(self, reduced: Model, alpha: float, alpha_objects: float, graph: Any) -> None:
         """Keep the labels in coordinates, and the model that they give for λ and μ."""
         self._reduced = reduced
         W = reduced.W / np.multiply.outer(reduced.rows.sigma + alpha, reduced.cols.sigma + alpha_objects)
-        self._keep_scorer(reduced.with_weights(W), objects, n_features)
+        self._keep_scorer(reduced.with_weights(W), graph.objects, graph.n_features_in_, graph)
 
     def check_alphas(self, graph: RelationGraph) -> tuple[float, float]:
         """λ and μ, after checks; a ValueError if the graph is not complete."""

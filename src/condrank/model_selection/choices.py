@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,19 @@ from condrank.graph import RelationGraph
 from condrank.kernels import RBF, Constant, Cosine, Identity, Kernel, Laplacian, Linear, Precomputed, Unit
 from condrank.kernels.composed import weighted_sum
 from condrank.kernels.widths import median_width
+from condrank.model_selection.judging import Candidate
 from condrank.model_selection.preparation import RAW, STANDARD, Scaling
-from condrank.model_selection.trials import Candidate
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.views import Views
 from condrank.rankers.conditional import ConditionalRanker
 
 # Values of λ for kernels of mean diagonal one.
-ALPHAS = tuple(10.0**power for power in range(3, -5, -1))
+ALPHAS = tuple(10.0**power for power in range(5, -5, -1))
 # Weights of a similarity prior whose spread is that of the labels.
 PRIOR_WEIGHTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+# Steps of the descent for feature weights.
+N_STEPS = 30
 # Number of nodes from which widths and scales are computed.
 SAMPLE = 300
 # Precision of the fits that are judged.
@@ -102,7 +104,7 @@ class Choice:
     prior: bool = False
     compared: tuple[int, ...] = ()
     pairwise_kernel: str | None = None
-    feature_weights: tuple[float, ...] | None = field(default=None, repr=False)
+    relevance: bool = False
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -117,7 +119,7 @@ class Choice:
     def complexity(self) -> int:
         """Number of parts and of changed parameters."""
         own = (self.preparation != RAW) + self.prior + len(self.compared) + 2 * (self.pairwise_kernel is not None)
-        return own + 2 * (self.feature_weights is not None) + sum(side.complexity for side in self.sides)
+        return own + 2 * self.relevance + sum(side.complexity for side in self.sides)
 
     def __str__(self) -> str:
         kernels = " × ".join(map(str, self.sides))
@@ -126,7 +128,7 @@ class Choice:
         parts += ["similarity prior"] if self.prior else []
         parts += [f"compared {list(self.compared)}"] if self.compared else []
         parts += [f"{self.pairwise_kernel} pair kernel"] if self.pairwise_kernel else []
-        parts += ["feature weights"] if self.feature_weights is not None else []
+        parts += ["feature weights"] if self.relevance else []
         return ", ".join(parts)
 
 
@@ -221,11 +223,11 @@ class Space:
         params: dict[str, Any] = {"kernel": kernels[0][0]}
         if choice.cols is not None:
             params["object_kernel"] = kernels[1][0]
-        if choice.feature_weights is not None:
-            # The weights replace the standard deviations inside the kernel.
-            part = choice.rows.parts[0]
-            gamma = part.width / self._median(0, part, choice.preparation)
-            params = {"kernel": part.family, "gamma": gamma, "feature_weights": list(choice.feature_weights)}
+        if choice.relevance:
+            # The descent starts from the standard deviations inside the kernel.
+            part, leaf = choice.rows.parts[0], kernels[0][0].body
+            start = leaf.feature_weights or (1.0,) * self.graph.n_features_in_  # pyright: ignore
+            params = {"kernel": part.family, "gamma": leaf.gamma, "feature_weights": list(start)}  # pyright: ignore
             params["constant"] = choice.rows.constant
         if choice.compared:
             params["compared"] = list(choice.compared)
@@ -254,6 +256,7 @@ class Space:
             taus,
             choice.complexity,
             choice,
+            N_STEPS if choice.relevance else 0,
         )
 
     def prior_scale(self, kernel: Kernel, preparation: str) -> float:

@@ -17,6 +17,7 @@ from condrank.observations import Factored
 
 # Draws for each holdout that is needed: some have nothing to rank.
 DRAWS = 10
+FEWEST_GROUPS = 2
 
 
 class Holdouts:
@@ -59,23 +60,19 @@ class Holdouts:
     def draw(self, graph: RelationGraph, n: int, share: float, max_nodes: int | None = None) -> list[Graphs]:
         """n pairs of a training graph and a held-out graph, both with something to rank; fewer if there are no more.
 
-        Each is of another random sample of at most ``max_nodes`` nodes of each side.
+        Each is of another random sample of at most ``max_nodes`` nodes of each side. Of groups in a single domain at
+        least two are held out, because the nodes of one class have nothing to rank.
         """
-        found = self._draw(graph, n, share, max_nodes)
-        if len(found) < n and self.by == "classes":
-            # Too few classes to hold some of them out whole.
-            self._groups = [None, None]
-            self.by = "nodes"
-            found = self._draw(graph, n, share, max_nodes)
-        return found
-
-    def _draw(self, graph: RelationGraph, n: int, share: float, max_nodes: int | None) -> list[Graphs]:
         found: list[Graphs] = []
+        groups = None if graph.is_two_domain else self._groups[0]
+        held_out: float | int = share
+        if groups is not None:
+            held_out = max(FEWEST_GROUPS, round(share * len(np.unique(groups[graph.nodes.positions]))))
         for _ in range(DRAWS * n):
             splitter = SettingShuffleSplit(
                 self.setting,
                 1,
-                test_size=share,
+                test_size=held_out,
                 groups=self._of_splitter(graph),
                 rank_by=self.rank_by,
                 random_state=self.random.randint(np.iinfo(np.int32).max),
@@ -89,6 +86,14 @@ class Holdouts:
             if len(found) == n:
                 break
         return found
+
+    def by_nodes(self) -> bool:
+        """Hold out nodes instead of classes from now on; whether that changes anything."""
+        if self.by != "classes":
+            return False
+        self._groups = [None, None]
+        self.by = "nodes"
+        return True
 
     def units(self, test: RelationGraph) -> np.ndarray:
         """What each conditioning node of a held-out graph counts as in a standard error: itself, or its group."""

@@ -1,230 +1,282 @@
-"""Judges the candidates of a search on the same held-out nodes: losses, and paired differences with standard errors."""
+"""Judges the candidates of a search on the same holdouts: losses, and paired differences with standard errors."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import QuantileTransformer, StandardScaler
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from condrank.base.arrays import check_features
+from condrank.baselines import TwoStepRidge
 from condrank.exceptions import RelationWarning
-from condrank.fitting.judging import NOTHING_TO_RANK, rankable
+from condrank.fitting.judging import edge_scores
+from condrank.fitting.plan import make_plan
+from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
-from condrank.graph.transformer import NodeTransformer
+from condrank.metrics import pair_counts
+from condrank.metrics.edges import EdgePairs
+from condrank.model_selection import budget as time
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.fold import Fold
-from condrank.model_selection.held_out import in_dtype
-from condrank.model_selection.relevance import changed
-from condrank.rankers.checks import as_graph
-from condrank.rankers.ranking import Ranking
+from condrank.model_selection.preparation import RAW
+from condrank.model_selection.prepared import PreparedRanker, prepare, prepared_graph
+from condrank.model_selection.relevance import changed, learn_weights
+from condrank.model_selection.splits import SettingShuffleSplit
+from condrank.observations import Edges
+from condrank.problem.problem import Problem
+from condrank.rankers.base import fitted_of
+from condrank.rankers.conditional import ConditionalRanker
 
-PREPROCESSING = ("raw", "standard", "quantile")
-# Largest number of quantiles of a feature.
-N_QUANTILES = 1000
+# A step of the descent for feature weights learns from so many nodes: the noise of single steps averages out.
+DESCENT_NODES = 200
+# A candidate is given up before the last holdout if it is worse by this many standard errors.
+HOPELESS = 3.0
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A ranker that is not fitted, and how features are prepared for it, one of `PREPROCESSING`."""
-
-    preprocessing: str
-    ranker: Any
-
-    def with_params(self, **params: Any) -> Candidate:
-        """The same with some of the ranker's parameters changed."""
-        return Candidate(self.preprocessing, changed(self.ranker, **params))
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A candidate, and its numbers of wrongly ordered and comparable pairs for each held-out conditioning node."""
-
-    candidate: Candidate
-    wrong: np.ndarray
-    comparable: np.ndarray
-
-    @property
-    def loss(self) -> float:
-        """Rank loss, pooled over conditioning nodes."""
-        return float(self.wrong.sum() / self.comparable.sum())
-
-    def against(self, other: Judged) -> tuple[float, float]:
-        """Difference of the two losses and its standard error, from paired differences of conditioning nodes."""
-        change, total = self.wrong - other.wrong, self.comparable.sum()
-        difference = float(change.sum() / total)
-        spread = change - difference * self.comparable
-        return difference, float(np.sqrt(spread @ spread) / total)
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of the search: the best candidate that was tried, and whether it was kept.
+    """A ranker that is not fitted.
 
     Attributes
     ----------
     name : str
-        What was searched; "check" for the final checks on reserved nodes.
-    params : dict
-        Parameters of the best candidate that differ from those of the candidate before.
-    loss : float
-        Its held-out rank loss.
-    difference, standard_error : float
-        Difference of its loss from that of the candidate before, paired by conditioning node.
-    accepted : bool
-        Whether it was kept.
+        What it is, in words.
+    ranker : ConditionalRanker or a baseline
+        The ranker.
+    preparation : str
+        How features are prepared for it.
+    alphas : tuple of float
+        The λ to try, the largest first; empty for a ranker without λ.
+    prior_weights : tuple of float
+        The weights τ of the prior to try; empty without a prior.
+    complexity : int
+        Number of parts: of two candidates that are about as good, the one with fewer is taken.
+    choice : object
+        What a search has chosen so far; its own business.
+    n_steps : int
+        Steps of the descent that learns feature weights, and λ with them, inside each training graph; 0 for none.
     """
 
     name: str
-    params: dict[str, Any]
-    loss: float
-    difference: float
-    standard_error: float
-    accepted: bool
+    ranker: Any
+    preparation: str = RAW
+    alphas: tuple[float, ...] = ()
+    prior_weights: tuple[float, ...] = ()
+    complexity: int = 0
+    choice: Any = None
+    n_steps: int = 0
 
-    @classmethod
-    def of(cls, name: str, found: Judged, before: Judged | None, given: Any, accepted: bool) -> Step:
-        """A candidate that was found, compared with the one before or, if it is the first, with the given ranker."""
-        difference, error = (0.0, 0.0) if before is None else found.against(before)
-        old = given if before is None else before.candidate.ranker
-        params = differing(old.get_params(deep=False), found.candidate.ranker.get_params(deep=False))
-        if before is None or before.candidate.preprocessing != found.candidate.preprocessing:
-            params = {"preprocessing": found.candidate.preprocessing} | params
-        return cls(name, params, found.loss, difference, error, bool(accepted))
+    @property
+    def is_baseline(self) -> bool:
+        """Whether it is a baseline."""
+        return not isinstance(self.ranker, ConditionalRanker)
+
+    def estimator(self) -> Any:
+        """An unfitted estimator that takes features as they are given."""
+        fresh: Any = clone(self.ranker)
+        return fresh if self.preparation == RAW else PreparedRanker(fresh, self.preparation)
+
+    def at(self, alpha: float | None, tau: float | None) -> Candidate:
+        """The same with one λ and one prior weight."""
+        params = ({} if alpha is None else {"alpha": alpha}) | ({} if tau is None else {"prior_weight": tau})
+        alphas, taus = () if alpha is None else (alpha,), () if tau is None else (tau,)
+        return replace(self, ranker=changed(self.ranker, **params), alphas=alphas, prior_weights=taus)
 
 
-def differing(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that differ, except for the tolerance, which the search sets."""
-    return {
-        name: value
-        for name, value in new.items()
-        if name != "tol" and not np.array_equal(np.asarray(value, object), np.asarray(old[name], object))
-    }
+@dataclass(frozen=True)
+class Judged:
+    """A candidate, and its numbers of wrongly ordered and of comparable pairs.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        With the λ and the prior weight that were best.
+    counts : ndarray of shape (n_queries, 2)
+        Wrong and comparable pairs of the conditioning nodes of all holdouts, in their order.
+    unit : ndarray of shape (n_queries,)
+        The number of each one's unit: a held-out conditioning node, or a group that was held out whole.
+    seconds : float
+        Time that it took.
+    """
+
+    candidate: Candidate
+    counts: np.ndarray
+    unit: np.ndarray
+    seconds: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        """Rank loss, pooled over conditioning nodes."""
+        return float(self.counts[:, 0].sum() / self.counts[:, 1].sum())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the loss over the units."""
+        return self._with_error(self.counts[:, 0])[1]
+
+    def against(self, other: Judged) -> tuple[float, float]:
+        """Difference of the two losses and its standard error, from paired differences of units.
+
+        If the other was judged on more holdouts, the first ones count.
+        """
+        return self._with_error(self.counts[:, 0] - other.counts[: len(self.counts), 0])
+
+    def _with_error(self, wrong: np.ndarray) -> tuple[float, float]:
+        """Σ wrong / Σ comparable, and its standard error over the units."""
+        total = self.counts[:, 1].sum()
+        share = float(wrong.sum() / total)
+        spread = np.bincount(self.unit, wrong - share * self.counts[:, 1])
+        n = len(np.unique(self.unit[self.counts[:, 1] > 0]))
+        return share, float(np.sqrt(spread @ spread * n / max(n - 1, 1)) / total)
+
+    def is_better(self, other: Judged) -> bool:
+        """Whether the loss is lower by more than one standard error of the difference."""
+        difference, error = self.against(other)
+        return difference < -error
+
+
+def joined(first: Judged, second: Judged | None) -> Judged:
+    """What two judgements of one candidate, on different holdouts, say together."""
+    if second is None:
+        return first
+    counts, unit = np.concatenate([first.counts, second.counts]), np.concatenate([first.unit, second.unit])
+    return Judged(first.candidate, counts, unit, first.seconds + second.seconds)
+
+
+def simplest(judged: Iterable[Judged]) -> Judged:
+    """The simplest of those that are not worse than the best by more than one standard error of the difference."""
+    ranked = sorted(judged, key=lambda one: one.loss)
+    best = ranked[0]
+    as_good = [one for one in ranked if not best.is_better(one)]
+    return min(as_good or [best], key=lambda one: (one.candidate.complexity, one.loss))
 
 
 class Judge:
-    """Training graphs and graphs of held-out nodes, prepared once for each preprocessing.
+    """Holdouts, prepared once for each preparation.
 
     Parameters
     ----------
-    splits : iterable of (training graph, test graph)
-        The holdouts. Those with nothing to rank are left out; a ValueError if none is left.
+    splits : sequence of (training graph, held-out graph)
+        The holdouts.
+    units : sequence of ndarray
+        A number for each conditioning node of each held-out graph: those with equal numbers are one unit.
     rank_by : {"outgoing", "incoming"}
-        ``rank_by`` of the rankers to judge.
-    dtype : dtype, optional
-        Floating type of the computation; by default that of the nodes.
+        ``rank_by`` of the rankers.
     """
 
-    def __init__(self, splits: Iterable[Graphs], rank_by: str = "outgoing", dtype: Any = None):
-        self.splits = [
-            pair if dtype is None else (in_dtype(pair[0], dtype), in_dtype(pair[1], dtype))
-            for pair in splits
-            if rankable(pair[1].relation if rank_by == "outgoing" else pair[1].relation.transpose())
-        ]
-        if not self.splits:
-            raise ValueError(f"{NOTHING_TO_RANK} among held-out nodes; the search needs more nodes or edges")
-        self._prepared: dict[str, list[Graphs]] = {}
+    def __init__(self, splits: Sequence[Graphs], units: Sequence[np.ndarray], rank_by: str):
+        self.splits, self.rank_by = list(splits), rank_by
+        self._unit = np.concatenate(units)
+        self._prepared: dict[Any, list[Graphs]] = {}
 
-    def prepared(self, preprocessing: str) -> list[Graphs]:
-        """The splits with transformed features; each transformation is fitted to its training nodes."""
-        if preprocessing not in self._prepared:
-            self._prepared[preprocessing] = [prepare(preprocessing, *pair)[1:] for pair in self.splits]
-        return self._prepared[preprocessing]
+    def __len__(self) -> int:
+        return len(self.splits)
 
-    def judge(self, candidate: Candidate, alphas: Sequence[float], n_splits: int | None = None) -> Judged:
-        """The candidate with the λ that has the lowest loss on the first ``n_splits`` holdouts (all by default)."""
-        alphas = sorted(alphas, reverse=True)
-        ranker = changed(candidate.ranker, alpha=alphas[0])
-        taus = [0.0 if ranker.prior is None else ranker.prior_weight]
-        counts = np.concatenate(
-            [
-                Fold(ranker, train, test, taus, alphas).counts_by_query(np.array(alphas))[0]
-                for train, test in self.prepared(candidate.preprocessing)[:n_splits]
-            ],
-            axis=1,
-        )
-        judged = [
-            Judged(candidate.with_params(alpha=alpha), *of_alpha.T)
-            for alpha, of_alpha in zip(alphas, counts, strict=True)
-        ]
-        return min(judged, key=lambda one: one.loss)
+    def prepared(self, candidate: Candidate) -> list[Graphs]:
+        """The holdouts with prepared features; each preparation is learned from its training nodes."""
+        way = candidate.preparation
+        if way == RAW:
+            return self.splits
+        if way not in self._prepared:
+            self._prepared[way] = []
+            for train, test in self.splits:
+                sides, prepared = prepare(way, candidate.ranker, train)
+                self._prepared[way].append((prepared, prepared_graph(sides, test)))
+        return self._prepared[way]
+
+    def cost(self, candidate: Candidate) -> tuple[str, float]:
+        """The kind of work and about how many operations judging a candidate takes, on all holdouts."""
+        return work(candidate, self.prepared(candidate)[0][0], len(self))
+
+    def judge(
+        self, candidate: Candidate, rival: Judged | None = None, stop: Callable[[float], bool] | None = None
+    ) -> Judged | None:
+        """The candidate with the λ and the prior weight of the lowest loss on all holdouts.
+
+        None if it was given up before the last holdout: ``stop``, called with the seconds that are still needed, says
+        so, or it is hopeless beside a ``rival``.
+        """
+        started, counts = time.clock(), []
+        for number, (train, test) in enumerate(self.prepared(candidate), start=1):
+            counts.append(_counts(candidate, train, test, self.rank_by))
+            left = len(self) - number
+            if left and stop is not None and stop((time.clock() - started) / number * left):
+                return None
+            if left and rival is not None and self._is_hopeless(candidate, np.concatenate(counts, axis=2), rival):
+                return None
+        return self._best(candidate, np.concatenate(counts, axis=2), time.clock() - started)
+
+    def _best(self, candidate: Candidate, counts: np.ndarray, seconds: float) -> Judged:
+        """The best of counts (n_prior_weights, n_alphas, n_queries, 2); of equal λ the largest, which comes first."""
+        losses = counts[..., 0].sum(axis=2) / counts[..., 1].sum(axis=2)
+        i, j = np.unravel_index(np.argmin(losses), losses.shape)
+        alpha = candidate.alphas[j] if candidate.alphas else None
+        tau = candidate.prior_weights[i] if candidate.prior_weights else None
+        return Judged(candidate.at(alpha, tau), counts[i, j], self._unit[: counts.shape[2]], seconds)
+
+    def _is_hopeless(self, candidate: Candidate, counts: np.ndarray, rival: Judged) -> bool:
+        difference, error = self._best(candidate, counts, 0.0).against(rival)
+        return difference > HOPELESS * error
 
 
-class PreparedRanker(MetaEstimatorMixin, BaseEstimator):
-    """Predictions of a fitted search: by its best ranker, on features prepared by its transformer.
+def _counts(candidate: Candidate, train: RelationGraph, test: RelationGraph, rank_by: str) -> np.ndarray:
+    """Wrong and comparable pairs of each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
+    if not candidate.is_baseline:
+        if candidate.n_steps:
+            ranker = weighted(candidate, train)
+            return Fold(ranker, train, test, [0.0], [ranker.alpha]).counts_by_query(np.array([ranker.alpha]))
+        ranker, taus = changed(candidate.ranker, alpha=candidate.alphas[0]), list(candidate.prior_weights) or [0.0]
+        fold = Fold(ranker, train, test, taus, candidate.alphas, settle=True)
+        return fold.counts_by_query(np.array(candidate.alphas))
+    fresh: Any = clone(candidate.ranker)
+    fitted = fresh.fit(train)
+    rankers = fitted.path(candidate.alphas) if isinstance(fitted, TwoStepRidge) else [fitted]
+    return np.array([[pair_counts_of(one, test, rank_by) for one in rankers]])
 
-    Subclasses have the given ``ranker``, and fit ``best_ranker_``, ``transformer_`` and ``_dtype``, the floating type
-    of the training nodes.
-    """
 
-    ranker: Any
-    best_ranker_: Any
-    transformer_: NodeTransformer | None
-    _dtype: Any
+def weighted(candidate: Candidate, train: RelationGraph) -> Any:
+    """The ranker of a candidate with feature weights and λ that are learned from holdouts of a training graph."""
+    splits = SettingShuffleSplit(4, candidate.n_steps, test_size=1 / 3, random_state=0).split(train)
+    return learn_weights(candidate.ranker, (sampled(pair) for pair in splits))
 
-    @property
-    def relation(self) -> Any:
-        """The relation of the ranker."""
-        return self.ranker.relation
 
-    @property
-    def rank_by(self) -> Any:
-        """The edges that the ranker ranks by."""
-        return self.ranker.rank_by
+def sampled(pair: Graphs) -> Graphs:
+    """A training graph of at most `DESCENT_NODES` nodes, and its held-out graph."""
+    train, test = pair
+    return (train if len(train) <= DESCENT_NODES else train[np.arange(DESCENT_NODES)]), test
 
-    def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Scores, as `ConditionalRanker.predict`."""
-        return self._best().predict(*self._prepared(queries, objects))
 
-    def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
-        """Scores of aligned pairs, as `ConditionalRanker.predict_edges`."""
-        return self._best().predict_edges(*self._prepared(queries, objects))
+def pair_counts_of(ranker: Any, test: RelationGraph, rank_by: str) -> np.ndarray:
+    """Wrongly ordered and comparable pairs of a fitted ranker for each conditioning node, (n_queries, 2)."""
+    given, scorer = test.conditioned(rank_by), fitted_of(ranker).model
+    if isinstance(given.observed, Edges):
+        pairs = EdgePairs(given.observed.indptr, given.observed.values)
+        return np.column_stack([pairs.wrong(edge_scores(scorer, given)), pairs.comparable])
+    counts = np.zeros((given.observed.shape[0], 2))
+    for block, scores in scorer.blocks(given.queries, given.objects):
+        counts[block] = np.column_stack(pair_counts(given.observed.to_dense(block), scores))
+    return counts
 
-    @available_if(lambda self: self.ranker.loss == "logistic")
-    def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Probabilities, as `ConditionalRanker.predict_proba`; loss="logistic" only."""
-        return self._best().predict_proba(*self._prepared(queries, objects))
 
-    def rank(self, queries: Any, objects: Any = None, top: int = 10) -> Ranking:
-        """Rankings, as `ConditionalRanker.rank`."""
-        return self._best().rank(*self._prepared(queries, objects), top=top)
-
-    def score(self, X: Any, Y: Any = None) -> float:
-        """1 - rank loss, as `ConditionalRanker.score`."""
-        return self._best().score(self.prepared(as_graph(X, Y)))
-
-    def prepared(self, graph: RelationGraph) -> RelationGraph:
-        """The graph with its features prepared for the best ranker."""
-        return self._prepared(graph, None)[0]
-
-    def _best(self) -> Any:
-        check_is_fitted(self, "best_ranker_")
-        return self.best_ranker_
-
-    def _prepared(self, queries: Any, objects: Any) -> tuple[Any, Any]:
-        if self.transformer_ is None:
-            return queries, objects
-        first = self._transformed(queries, "queries")
-        if objects is None or objects is queries:
-            return first, None if objects is None else first
-        return first, self._transformed(objects, "objects")
-
-    def _transformed(self, given: Any, name: str) -> Any:
-        """Features transformed in the floating type of training, so that equal features stay equal."""
-        assert self.transformer_ is not None
-        if isinstance(given, RelationGraph):
-            return self.transformer_.transform(in_dtype(given, self._dtype))
-        return self.transformer_.transform(check_features(given, name).astype(self._dtype, copy=False))
+def work(candidate: Candidate, graph: RelationGraph, times: int = 1) -> tuple[str, float]:
+    """The kind of work and about how many operations fitting a candidate to a graph takes, so many times."""
+    n, m = graph.shape
+    if candidate.is_baseline:
+        # Kernel values of both sides; two-step ridge has eigendecompositions.
+        steps = 30.0 if isinstance(candidate.ranker, TwoStepRidge) else 2.0
+        return type(candidate.ranker).__name__, times * steps * (n * n + m * m) * min(max(n, m), 1000)
+    ranker = changed(candidate.ranker, alpha=min(candidate.alphas))
+    plan = make_plan(Problem(graph, read_settings(ranker, graph, draw=False)), candidate.alphas)
+    if candidate.n_steps:
+        few = DESCENT_NODES / max(n, DESCENT_NODES)
+        return "descent", times * plan.flops * (1 + 2 * candidate.n_steps * few**2)
+    return plan.solver, times * max(len(candidate.prior_weights[:2]), 1) * plan.flops
 
 
 _lock, _searches, _filters = Lock(), 0, ExitStack()
@@ -251,21 +303,3 @@ def quiet() -> Iterator[None]:
             _searches -= 1
             if _searches == 0:
                 _filters.close()
-
-
-def ways_for(graph: RelationGraph, preprocessing: Sequence[str]) -> list[str]:
-    """The preprocessing that suits a graph. scikit-learn has quantiles of sparse features only if none is negative."""
-    return [way for way in preprocessing if way != "quantile" or not sparse.issparse(graph.nodes.base)]
-
-
-def prepare(preprocessing: str, train: RelationGraph, *others: RelationGraph) -> tuple[Any, ...]:
-    """A transformer fitted to the training nodes (None for raw features), and the transformed graphs."""
-    if preprocessing == "raw":
-        return None, train, *others
-    if preprocessing == "standard":
-        # Centring would fill the zeros of sparse features.
-        scaler = StandardScaler(with_mean=not sparse.issparse(train.nodes.base))
-    else:
-        scaler = QuantileTransformer(n_quantiles=min(N_QUANTILES, len(train)), random_state=0)
-    transformer = NodeTransformer(scaler).fit(train)
-    return transformer, *(transformer.transform(graph) for graph in (train, *others))

@@ -11,6 +11,7 @@ from scipy import optimize
 from sklearn.utils import check_random_state
 
 from condrank.base.checks import check_choice, check_count
+from condrank.fitting.judging import NOTHING_TO_RANK, rankable
 from condrank.fitting.reading import fitted_kernel, read_settings
 from condrank.graph import RelationGraph
 from condrank.kernels import Kernel, read_kernel
@@ -30,7 +31,7 @@ BOUND = 12.0
 NEGLIGIBLE = 1e-4
 # Steps of a search by held-out loss: factors of one weight at a time, and the λ that are tried.
 FACTORS = (0.0, 0.1, 10.0)
-ALPHAS = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)
+ALPHAS = (100.0, 10.0, 1.0, 0.1, 1e-2, 1e-3)
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,11 @@ def _by_holdout(
 ) -> KernelWeights:
     """One weight at a time, as long as the loss on the same holdouts falls by more than its standard error."""
     two, n_tried = graph.is_two_domain, 0
-    judge = Judge(splits.split(graph), ranker.rank_by)
+    pairs = [pair for pair in splits.split(graph) if rankable(pair[1].conditioned(ranker.rank_by).observed)]
+    if not pairs:
+        raise ValueError(f"{NOTHING_TO_RANK} among held-out nodes; the search needs more nodes or edges")
+    units = [test.conditioned(ranker.rank_by).queries.positions for _, test in pairs]
+    judge = Judge(pairs, units, ranker.rank_by)
     scales = np.concatenate([_scales(kernels, graph.nodes), _scales(others, graph.objects) if two else []])
     weights = 1 / scales
 
@@ -190,7 +195,9 @@ def _by_holdout(
         params: dict[str, Any] = {"kernel": _weighted(kernels, weights[: len(kernels)])}
         if two:
             params["object_kernel"] = _weighted(others, weights[len(kernels) :])
-        return judge.judge(Candidate("raw", ConditionalRanker(**_objective(ranker), **params)), ALPHAS)
+        found = judge.judge(Candidate("", ConditionalRanker(**_objective(ranker), **params), alphas=ALPHAS))
+        assert found is not None  # nothing gives it up
+        return found
 
     with quiet():
         best, better = judged(weights), True

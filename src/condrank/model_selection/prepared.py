@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from condrank._version import __version__
 from condrank.fitting.fitted import Fitted
 from condrank.fitting.judging import edge_scores
 from condrank.graph import RelationGraph
@@ -23,7 +22,7 @@ from condrank.persistence.arrays import Arrays, Held
 from condrank.rankers.base import fitted_of, read_pair, read_side
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
-from condrank.rankers.saving import Saved
+from condrank.rankers.saving import READERS, Saved
 
 NAME = "prepared"  # of its part of a manifest, and before its arrays
 SIDES = ("rows", "cols")
@@ -111,12 +110,13 @@ class PreparedRanker(Saved):
             under = arrays.under(name)
             parts.append([side.preparation.to_state(under), side.nodes.to_state(under, side.kernel.matrices)])
         own = {"way": self.preparation, "sides": parts, "two_domains": model.cols is not model.rows}
-        return manifest | {"condrank": __version__, NAME: own}, named
+        return manifest | {"kind": NAME, NAME: own}, named
 
     @classmethod
     def from_state(cls, manifest: dict[str, Any], held: Held) -> PreparedRanker:
         """The ranker of a manifest and its arrays, as `to_state` gives them."""
-        given, ranker = manifest[NAME], ConditionalRanker.from_state(manifest, held)
+        plain = {name: value for name, value in manifest.items() if name != "kind"}
+        given, ranker = manifest[NAME], ConditionalRanker.from_state(plain, held)
         made = cls(clone(ranker), given["way"])
         made.ranker_ = ranker
         sides, nodes, names = [], [], SIDES[: 1 + bool(given["two_domains"])]
@@ -126,6 +126,9 @@ class PreparedRanker(Saved):
             sides.append(Preparation.from_state(ways, under, nodes[-1]))
         made.keep_model(Conditioned(nodes[0], nodes[-1], None), (sides[0], sides[-1]))  # pyright: ignore
         return made
+
+
+READERS[NAME] = PreparedRanker.from_state
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
@@ -16,15 +15,26 @@ from condrank.base.warn import warn
 from condrank.diagnosis import recommend
 from condrank.graph import RelationGraph
 from condrank.model_selection import stages
-from condrank.model_selection._splitter import SETTINGS
+from condrank.model_selection._splitter import SETTINGS, Graphs
 from condrank.model_selection.budget import Budget
 from condrank.model_selection.choices import Choice, Space
 from condrank.model_selection.holdouts import Holdouts, in_single
-from condrank.model_selection.judging import quiet
+from condrank.model_selection.judging import (
+    Candidate,
+    Judge,
+    Judged,
+    joined,
+    pair_counts_of,
+    quiet,
+    simplest,
+    weighted,
+    work,
+)
 from condrank.model_selection.leaderboard import Leaderboard, LeaderboardRow
+from condrank.model_selection.preparation import RAW
+from condrank.model_selection.prepared import prepare
 from condrank.model_selection.relevance import changed
 from condrank.model_selection.search import ConditionalRankerCV
-from condrank.model_selection.trials import Candidate, Judge, Judged, pair_counts_of, simplest, work
 from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
@@ -35,6 +45,12 @@ RESERVED, HELD_OUT = 0.2, 1 / 3
 FEWEST_HOLDOUTS = 3
 # Precision of the last fit, unless a ranker is given: rankings need no more.
 PRECISION = {"tol": 1e-6, "max_iter": 1000}
+# A difference of so many standard errors is clear; otherwise there are so many times more holdouts.
+CLEAR, MORE = 2.0, 3
+# With more nodes than this, the last fit approximates kernels.
+MOST_EXACT = 5000
+# How often the stages after the first kernels are gone through at most.
+ROUNDS = 3
 # Number of first kernels that are tried with a prior.
 WITH_PRIOR = 3
 # Nodes that are known in each setting: conditioning nodes, objects.
@@ -150,11 +166,11 @@ class RankerSearch(Saved):
             try:
                 state.search()
             except KeyboardInterrupt:
-                state.interrupted = True
                 warn("the search was interrupted: the best candidate so far is fitted", UserWarning)
             chosen = state.chosen()
             self.loss_, self.loss_error_ = state.reserved_loss(chosen)
-        self.best_ranker_ = state.final(chosen).fit(graph)
+            last = state.final(chosen, graph)
+        self.best_ranker_ = last.fit(graph)
         self.learned_, self.held_out_by_ = not chosen.is_baseline, state.holdouts.by
         self.best_params_ = {"preparation": chosen.preparation} | _params(chosen.ranker)
         self.leaderboard_, self.summary_ = state.leaderboard(chosen), state.summary(chosen, self.loss_)
@@ -191,8 +207,6 @@ class RankerSearch(Saved):
     ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """The state of the chosen ranker; the leaderboard is not kept."""
         fitted_of(self)
-        if not isinstance(self.best_ranker_, Saved):
-            raise ValueError(f"a {type(self.best_ranker_).__name__} cannot be saved; a ConditionalRanker can")
         return self.best_ranker_.to_state(training, uncertainty)
 
     def _check(self, graph: RelationGraph) -> None:
@@ -225,7 +239,8 @@ class _State:
     def __init__(self, search: RankerSearch, graph: RelationGraph, groups: Any):
         self.options, self.graph, self.budget = search, graph, Budget(search.time_limit)
         self.given: ConditionalRanker | None = search.ranker
-        self.interrupted, self.n_skipped = False, 0
+        self.n_skipped = 0
+        self.finalists: tuple[Judged, Judged] | None = None
         self.judged: list[Judged] = []
         self.tried: set[Choice | None] = set()
         self.best: Judged | None = None
@@ -234,10 +249,7 @@ class _State:
         self.relation, self.loss = found.relation, found.loss
         random, single = check_random_state(search.random_state), in_single(graph)
         self.holdouts = Holdouts(single, search.setting, search.rank_by, groups, random)
-        outer = self.holdouts.draw(single, 1, RESERVED)
-        inner = self.holdouts.draw(outer[0][0], search.n_holdouts, HELD_OUT, search.max_nodes) if outer else []
-        self.reserved = outer[0] if len(inner) == search.n_holdouts else None
-        self.searched = single if self.reserved is None else self.reserved[0]
+        self.reserved, self.searched, inner = self._hold_out(single)
         kernels = (None, None) if self.given is None else (self.given.kernel, self.given.object_kernel)
         sides = (graph.nodes, graph.objects)[: 1 + graph.is_two_domain]
         matrices = [
@@ -247,7 +259,19 @@ class _State:
         self.space = Space(self.searched, ConditionalRanker() if self.given is None else self.given, random)
         self.defaults = stages.first_choices(self.space, self.relation, self.loss, matrices)
         units = [self.holdouts.units(test) for _, test in inner]
-        self.judge = Judge(inner, units, search.rank_by) if self.reserved is not None else None
+        self.judge = Judge(inner, units, search.rank_by) if inner else None
+
+    def _hold_out(self, graph: RelationGraph) -> tuple[Graphs | None, RelationGraph, list[Graphs]]:
+        """What is reserved, the rest, and its holdouts. With too few groups, nothing is reserved rather than judged."""
+        n, most = self.options.n_holdouts, self.options.max_nodes
+        while True:
+            for reserved in [*self.holdouts.draw(graph, 1, RESERVED), None]:
+                rest = graph if reserved is None else reserved[0]
+                inner = self.holdouts.draw(rest, n, HELD_OUT, most)
+                if len(inner) == n:
+                    return reserved, rest, inner
+            if not self.holdouts.by_nodes():
+                return None, graph, []
 
     # Searching
 
@@ -272,15 +296,35 @@ class _State:
         if self.options.rank_by != "outgoing":
             known = known[::-1]
         known = known if self.graph.is_two_domain else (any(known),)
-        for stage in (stages.constants, stages.losses, stages.shapes, stages.weights, stages.identities(known)):
-            if stage is stages.losses and self.given is not None:
-                continue
-            self._stage(stage)
-        for _ in range(2):
-            if not self._stage(stages.compared):
+        rounds = [stages.constants, stages.losses, stages.shapes, stages.weights, stages.identities(known)]
+        if self.given is not None:
+            rounds.remove(stages.losses)
+        # What is tried depends on what was taken before; the same choice is never judged twice.
+        for _ in range(ROUNDS):
+            taken = [self._stage(stage) for stage in (*rounds, stages.compared)]
+            if not any(taken):
                 break
-        for stage in (stages.shapes, stages.pair_kernels):
+        for stage in (stages.pair_kernels, stages.relevance):
             self._stage(stage)
+        self._decide()
+
+    def _decide(self) -> None:
+        """Judge the best of both kinds on more holdouts if it is not clear whether learning adds something."""
+        baseline = self.best_baseline()
+        if self.best is None or baseline is None:
+            return
+        self.finalists = self.best, baseline
+        difference, error = self.best.against(baseline)
+        needed = MORE * (self.best.seconds + baseline.seconds) + self._last_fits(self.best.candidate)
+        if abs(difference) > CLEAR * error or not self.budget.affords(needed):
+            return
+        splits = self.holdouts.draw(self.searched, MORE * self.options.n_holdouts, HELD_OUT, self.options.max_nodes)
+        judge = (
+            Judge(splits, [self.holdouts.units(test) for _, test in splits], self.options.rank_by) if splits else None
+        )
+        if judge is not None:
+            both = [joined(one, judge.judge(one.candidate)) for one in self.finalists]
+            self.finalists = both[0], both[1]
 
     def _priors(self) -> Callable[..., Iterable[Choice]]:
         """The similarity prior on the best first kernels, and on the kernel of the best similarity."""
@@ -318,13 +362,17 @@ class _State:
             if self.judged and not self.budget.affords(needed):
                 self.n_skipped += 1
                 return None
-            found = self.judge.judge(candidate, rival)
+            last = self._last_fits(candidate)
+            found = self.judge.judge(
+                candidate, rival, lambda seconds: bool(self.judged) and not self.budget.affords(seconds + last)
+            )
         except ValueError:
             if candidate.name == "the given ranker":
                 raise
             self.n_skipped += 1  # what this kernel cannot do, or has no memory for
             return None
         if found is None:
+            self.n_skipped += 1
             return None
         self.budget.learn(kind, flops, found.seconds)
         self.judged.append(found)
@@ -352,8 +400,9 @@ class _State:
             if self.given is not None:
                 default = Candidate("the given ranker", self.given, alphas=(alpha,))
             return default.at(default.alphas[len(default.alphas) // 2], None)
-        best = simplest(learned) if learned else None
-        baseline = self.best_baseline()
+        best, baseline = simplest(learned) if learned else None, self.best_baseline()
+        if self.finalists is not None and best is self.best:
+            return self.finalists[0 if self.finalists[0].is_better(self.finalists[1]) else 1].candidate
         if baseline is None or (best is not None and best.is_better(baseline)):
             assert best is not None
             return best.candidate
@@ -363,25 +412,32 @@ class _State:
         """The best baseline; None if none was judged."""
         return min((one for one in self.judged if one.candidate.is_baseline), key=lambda one: one.loss, default=None)
 
-    def final(self, candidate: Candidate) -> Any:
-        """The estimator with the precision of the last fit."""
+    def final(self, candidate: Candidate, graph: RelationGraph) -> Any:
+        """The estimator of a candidate for a graph, with the precision of the last fit."""
         if candidate.is_baseline:
             return candidate.estimator()
         given = self.given
-        precision = PRECISION if given is None else {"tol": given.tol, "max_iter": given.max_iter}
-        fresh: Any = clone(candidate.ranker)
-        return Candidate(candidate.name, changed(fresh, **precision), candidate.preparation).estimator()
+        params: dict[str, Any] = PRECISION if given is None else {"tol": given.tol, "max_iter": given.max_iter}
+        ranker = candidate.ranker
+        if candidate.n_steps:
+            ranker = weighted(candidate, graph if candidate.preparation == RAW else self._prepared(candidate, graph))
+        plain = not ranker.compared and ranker.pairwise_kernel is None and ranker.n_components is None
+        if given is None and plain and max(graph.shape) > MOST_EXACT:
+            params = params | {"n_components": "auto", "random_state": 0}
+        return Candidate(candidate.name, changed(ranker, **params), candidate.preparation).estimator()
+
+    @staticmethod
+    def _prepared(candidate: Candidate, graph: RelationGraph) -> RelationGraph:
+        return prepare(candidate.preparation, candidate.ranker, graph)[1]
 
     def reserved_loss(self, candidate: Candidate) -> tuple[float, float]:
         """Rank loss on the reserved part and its standard error, by a fit to the rest of the graph."""
-        if self.reserved is None:
+        if self.reserved is None or not self.budget.affords(self._last_fits(candidate) / 2):
             return float("nan"), float("nan")
         train, test = self.reserved
-        fitted = self.final(candidate).fit(train)
+        fitted = self.final(candidate, train).fit(train)
         counts = pair_counts_of(fitted, test, self.options.rank_by)
-        unit = np.unique(self.holdouts.units(test), return_inverse=True)[1]
-        wrong, comparable = (np.bincount(unit, counts[:, k]) for k in (0, 1))
-        found = Judged(candidate, wrong, comparable)
+        found = Judged(candidate, counts, self.holdouts.units(test))
         return found.loss, found.standard_error
 
     def leaderboard(self, chosen: Candidate) -> Leaderboard:
@@ -395,9 +451,10 @@ class _State:
         """What was chosen, and what it gains over the best baseline."""
         if not self.judged:
             return f"Too little can be held out to judge anything: the default, {chosen.name}, was fitted."
-        found = next(one for one in self.judged if one.candidate is chosen)
+        finalists = [] if self.finalists is None else [*self.finalists]
+        found = next(one for one in [*finalists, *self.judged] if one.candidate is chosen)
         measured = f"rank loss {found.loss:.4f} ± {found.standard_error:.4f}"
-        baseline = self.best_baseline()
+        baseline = self.best_baseline() if len(finalists) == 0 or found is not finalists[0] else finalists[1]
         new = f", {loss:.4f} on reserved {self.holdouts.by}" if loss == loss else ""
         if baseline is None:
             return f"Chosen: {chosen.name} ({measured}{new}); no baseline was tried."

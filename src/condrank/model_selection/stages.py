@@ -13,20 +13,24 @@ from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRa
 from condrank.graph import RelationGraph
 from condrank.kernels import read_kernel
 from condrank.model_selection.choices import ALPHAS, DISTANCES, Choice, Part, Side, Space
+from condrank.model_selection.judging import Candidate
 from condrank.model_selection.preparation import QUANTILE, RAW, STANDARD, UNIT
-from condrank.model_selection.trials import Candidate
 from condrank.nodes import Nodes
 from condrank.nodes.views import Views
 from condrank.observations.edges import all_edges
 
 # Changes of widths, powers, weights of views, constants and identities.
-WIDTHS, POWERS, WEIGHTS = (0.3, 3.0), (2, 4, 8), (0.1, 10.0)
+WIDTHS, POWERS, WEIGHTS = (0.3, 3.0), (2, 4), (0.1, 10.0)
+# Larger powers of a kernel are nearly an identity.
+MOST_POWER = 32
 CONSTANTS, IDENTITIES = (0.1, 1.0, 10.0), (0.1, 1.0)
 NEIGHBOURS = (5, 20)
 # Features are standardised already if nearly all deviations are within this factor of each other.
 ALIKE = 1.5
 # At most this many features are tried as compared features, the most promising first.
 MOST_COMPARED = 3
+# At most so many features are weighted.
+MOST_WEIGHTED = 100
 Stage = Callable[[Space, Choice], Iterator[Choice]]
 
 
@@ -43,7 +47,9 @@ def _is_matrix(nodes: Nodes) -> bool:
         return True
     if sparse.issparse(base) or base.shape[0] != base.shape[1] or base.shape[0] < 2:
         return False
-    return bool(np.array_equal(base, base.T) and (np.diag(base) > 0).all())
+    # Up to rounding: columns of a kernel matrix that are taken as features would contain held-out nodes.
+    gap = float(np.abs(base - base.T).max())
+    return bool(gap <= 1e-5 * float(np.abs(base).max()) and (np.diag(base) > 0).all())
 
 
 def sides_for(space: Space, number: int, matrices: frozenset[str | None]) -> list[tuple[str, Side]]:
@@ -182,8 +188,8 @@ def _shapes(part: Part) -> Iterator[Part]:
             yield replace(part, width=part.width * width)
     elif part.family in ("cosine", "precomputed", "unit"):
         for power in POWERS:
-            if power > part.power:
-                yield replace(part, power=power)
+            if part.power * power <= MOST_POWER:
+                yield replace(part, power=part.power * power)
 
 
 def weights(space: Space, best: Choice) -> Iterator[Choice]:
@@ -223,10 +229,20 @@ def pair_kernels(space: Space, best: Choice) -> Iterator[Choice]:
     """Other kernels between edges, without a prior and compared features."""
     if best.relation == "reciprocal" or best.loss == "logistic":
         return
-    plain = replace(best, prior=False, feature_weights=None)
+    plain = replace(best, prior=False, relevance=False)
     names = ("mlpk",) if best.relation == "symmetric" else ("linear", "poly2D")
     for name in names:
         yield replace(plain, pairwise_kernel=name)
+
+
+def relevance(space: Space, best: Choice) -> Iterator[Choice]:
+    """Weights of the features of one view, learned by descent; for RBF and Laplacian kernels without a prior."""
+    part, X = best.rows.parts[0], space.samples[0].base
+    single = best.cols is None and len(best.rows.parts) == 1 and not best.rows.identity and best.pairwise_kernel is None
+    dense = not sparse.issparse(X) and not isinstance(X, Views)
+    few = dense and X.shape[1] <= MOST_WEIGHTED
+    if single and few and part.family in DISTANCES and part.power == 1 and not best.prior and not best.relevance:
+        yield replace(best, relevance=True)
 
 
 def identities(known: tuple[bool, ...]) -> Stage:

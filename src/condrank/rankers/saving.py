@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from condrank.rankers.base import Ranker, fitted_of
 
 #: Parameters that came later, with their defaults: a file that does not need them is written as before.
 LATER = {"object_kernel": None, "fit_intercept": False}
+#: Readers of rankers that rooms above this one save, by the kind that their manifests have.
+READERS: dict[str, Callable[[dict[str, Any], Held], Any]] = {}
 
 
 def refuse_index(manifest: dict[str, Any]) -> None:
@@ -29,9 +32,18 @@ def refuse_index(manifest: dict[str, Any]) -> None:
         raise ValueError(f"it is the file of an index: load it with {kind}.load; its ranker is index.ranker")
 
 
-def _plain_param(name: str, value: Any) -> Any:
+def plain_param(name: str, value: Any) -> Any:
     """The value of a parameter as a file has it; kernels as text."""
     return kernel_text(name, value) if isinstance(value, Kernel) else plain(f"parameter {name}", value)
+
+
+def read_params(given: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a file, with kernels as expressions."""
+    found = dict(given)
+    for name in ("kernel", "object_kernel"):
+        if isinstance(found.get(name), str) and found[name] not in NAMES:
+            found[name] = parse_kernel(found[name])
+    return found
 
 
 class Saved(Ranker):
@@ -63,7 +75,7 @@ class Saved(Ranker):
         """A manifest of plain values, and named arrays; `from_state` makes the ranker from them."""
         fitted, arrays = fitted_of(self), Arrays()
         params = {
-            name: _plain_param(name, value)
+            name: plain_param(name, value)
             for name, value in self._saved_params().items()
             if name not in LATER or value != LATER[name]
         }
@@ -77,14 +89,17 @@ class Saved(Ranker):
 
     @classmethod
     def from_state(cls, manifest: dict[str, Any], held: Held) -> Any:
-        """The `ConditionalRanker` of a manifest and its arrays, as `to_state` gives them."""
+        """The `ConditionalRanker` of a manifest and its arrays, as `to_state` gives them; or another kind of ranker."""
         from condrank.rankers.conditional import ConditionalRanker
 
-        given = dict(manifest["params"])
-        for name in ("kernel", "object_kernel"):
-            if isinstance(given.get(name), str) and given[name] not in NAMES:
-                given[name] = parse_kernel(given[name])
-        ranker = ConditionalRanker(**given)
+        kind = manifest.get("kind")
+        if kind is not None:
+            if kind not in READERS:
+                raise ValueError(
+                    f"it is the file of a {kind} ranker: load it with RankerSearch.load or TableRanker.load"
+                )
+            return READERS[kind](manifest, held)
+        ranker = ConditionalRanker(**read_params(manifest["params"]))
         with np.errstate(over="ignore", invalid="ignore"):  # values that are not finite are refused
             ranker._keep(FittedRanker.from_state(manifest, held, ranker.get_params(deep=False)))
         return ranker

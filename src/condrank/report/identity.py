@@ -29,7 +29,9 @@ def model_fingerprint(ranker: TableRanker) -> str | None:
     except ValueError:  # the kernel is a function of the user, or parameters changed
         return None
     # The plan of the fit does not change predictions, and a later version of the library may plan differently.
-    kept = {name: manifest[name] for name in ("params", "settings", "model")}
+    kept = {
+        name: manifest[name] for name in ("params", "settings", "model", "prepared", "baseline") if name in manifest
+    }
     sums = {name: checksum(array) for name, array in arrays.items()}
     return _digest(json.dumps([kept, sums], sort_keys=True, default=str).encode())
 

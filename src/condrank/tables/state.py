@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import condrank.baselines
+import condrank.model_selection.prepared  # noqa: F401  both register how their rankers are read
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.damage import damage_named
 from condrank.persistence.layout import model_file, read_with_fingerprint, write_file
