@@ -170,9 +170,7 @@ def choices(ranker: Any) -> dict[str, Any]:
             continue
         found.setdefault(name, value)
     if hasattr(ranker, "best_params_"):
-        shown = {name: value for name, value in ranker.best_params_.items() if name in ("kernel", "compared")}
-        weighted = ", feature weights" if "feature_weights" in ranker.best_params_ else ""
-        found[""] = f"{ranker.best_params_['preprocessing']} features, {shown}{weighted}"
+        found[""] = next(row.name for row in ranker.leaderboard_ if row.chosen)
     return found
 
 

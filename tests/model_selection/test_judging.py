@@ -32,9 +32,10 @@ def test_the_preparation_follows_the_training_nodes_only():
     assert judged.loss == pytest.approx(1 - whole.score(judge.splits[0][1]))
 
 
-def judged_of(wrong, pairs, unit=None, complexity=0):
+def judged_of(wrong, pairs, unit=None, complexity=0, holdout=None):
     unit = np.arange(len(wrong)) if unit is None else unit
-    return Judged(Candidate("", None, complexity=complexity), np.column_stack([wrong, pairs]), unit)
+    holdout = np.zeros(len(wrong), dtype=int) if holdout is None else holdout
+    return Judged(Candidate("", None, complexity=complexity), np.column_stack([wrong, pairs]), unit, holdout)
 
 
 def test_the_standard_error_is_that_of_paired_differences():
@@ -59,6 +60,14 @@ def test_nodes_of_one_unit_are_wrong_together():
         errors.append(found.standard_error)
     assert np.mean(errors) == pytest.approx(np.std(losses), rel=0.15)
     assert np.mean(errors) > 2 * judged_of(found.counts[:, 0], pairs).standard_error
+
+
+def test_holdouts_that_disagree_make_the_error_larger():
+    holdout, pairs = np.repeat(np.arange(3), 100), np.full(300, 20.0)
+    wrong = np.repeat([2.0, 6.0, 10.0], 100)
+    alone, found = judged_of(wrong, pairs), judged_of(wrong, pairs, holdout=holdout)
+    assert found.standard_error == pytest.approx(np.std([0.1, 0.3, 0.5], ddof=1) / np.sqrt(3))
+    assert found.standard_error > 5 * alone.standard_error
 
 
 def test_the_simplest_within_one_standard_error_is_taken():

@@ -2,9 +2,22 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.base import clone
 
-from condrank import RelationGraph
-from condrank.model_selection import RankerSearch, stages
+from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker
+from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker
+from condrank.model_selection import (
+    PreparedRanker,
+    RankerSearch,
+    SimilaritySearch,
+    budget,
+    judging,
+    ranker_search,
+    stages,
+)
+from condrank.model_selection.judging import Judge
+from reference_search import faster_wins
 
 RNG = np.random.default_rng(0)
 
@@ -12,25 +25,47 @@ RNG = np.random.default_rng(0)
 @pytest.fixture
 def few(monkeypatch):
     """Fewer candidates, for quick tests."""
-    monkeypatch.setattr(stages, "NEIGHBOURS", (5,))
-    monkeypatch.setattr(stages, "POWERS", (2,))
-    monkeypatch.setattr(stages, "CONSTANTS", (1.0,))
-    monkeypatch.setattr(stages, "WIDTHS", (0.3,))
+    for name, values in {"NEIGHBOURS": (5,), "POWERS": (2,), "CONSTANTS": (1.0,), "WIDTHS": (0.3,)}.items():
+        monkeypatch.setattr(stages, name, values)
+    monkeypatch.setattr(ranker_search, "ROUNDS", 1)
+    for name in ("pair_kernels", "relevance"):
+        monkeypatch.setattr(stages, name, lambda *_: iter(()))
 
 
-def smooth(n=45, m=None, noise=0.1, seed=0, share=1.0):
+def smooth(n=45, m=None, noise=0.1, seed=0, share=1.0, **options):
     """Values that are a smooth function of the features of both ends; of one domain, or of two."""
     rng = np.random.default_rng(seed)
     X, Z = rng.normal(size=(n, 3)), rng.normal(size=(m or n, 3))
     Z = X if m is None else Z
     Y = np.tanh(X @ np.array([[2.0, 0, 0], [0, 0, -1], [0, 1, 0]]) @ Z.T) + noise * rng.normal(size=(n, len(Z)))
     Y = np.where(rng.random(Y.shape) < share, Y, np.nan)
-    return RelationGraph(X, Y) if m is None else RelationGraph(X, Y, objects=Z)
+    return RelationGraph(X, Y, **options) if m is None else RelationGraph(X, Y, objects=Z, **options)
 
 
+class Spy:
+    """Training and test graphs of everything that is judged, and graphs of other fits."""
+
+    def __init__(self, monkeypatch):
+        self.judged, self.names = [], []
+        original = judging._counts
+
+        def counts(candidate, train, test, rank_by):
+            self.judged.append((train, test))
+            self.names.append(candidate.name)
+            return original(candidate, train, test, rank_by)
+
+        monkeypatch.setattr(judging, "_counts", counts)
+
+
+@pytest.fixture
+def spy(monkeypatch):
+    return Spy(monkeypatch)
+
+
+@pytest.mark.filterwarnings("ignore::condrank.exceptions.RelationWarning")
 @pytest.mark.parametrize("setting", [1, 2, 3, 4])
 @pytest.mark.parametrize("m", [None, 40])
-def test_every_setting_of_one_and_two_domains(few, setting, m):
+def test_every_setting_of_one_and_two_domains(few, spy, setting, m):
     search = RankerSearch(setting=setting, random_state=0).fit(smooth(m=m, share=0.8))
     assert search.learned_
     assert search.loss_ < 0.35
@@ -39,15 +74,249 @@ def test_every_setting_of_one_and_two_domains(few, setting, m):
     assert sum(row.chosen for row in search.leaderboard_) == 1
     assert {row.is_baseline for row in search.leaderboard_} == {True, False}
     assert search.predict(search.fitted_.model.rows.nodes.rows[:3]).shape == (3, m or 45)
+    # What is new in a setting is in no training graph, and what is known is.
+    for train, test in spy.judged:
+        rows, cols = test.nodes.places_in(train.nodes) >= 0, test.objects.places_in(train.objects) >= 0
+        assert rows.all() == (setting in (1, 3))
+        assert rows.any() == (setting in (1, 3))
+        assert cols.all() == cols.any() == (setting in (1, 2))
+        if setting == 1:
+            seen = ~np.isnan(train.to_dense()) & ~np.isnan(test.to_dense())
+            assert not seen.any()
 
 
-def test_noise_gives_a_baseline_and_a_sentence(few):
+def test_every_candidate_has_three_holdouts_and_no_choice_sees_reserved_nodes(few, spy, monkeypatch):
+    graph = smooth(60)
+    states = []
+    original = ranker_search._State.search
+    monkeypatch.setattr(ranker_search._State, "search", lambda self: states.append(self) or original(self))
+    search = RankerSearch(random_state=0).fit(graph)
+    judged = {row.name for row in search.leaderboard_}
+    assert all(spy.names.count(name) >= 3 for name in judged)
+    reserved = set(states[0].reserved[1].nodes.positions)
+    assert len(reserved) == 12
+    for pair in spy.judged:
+        for part in pair:
+            assert reserved.isdisjoint(part.nodes.positions)
+    assert reserved.isdisjoint(states[0].space.samples[0].positions)
+    with pytest.raises(ValueError, match="n_holdouts must be at least 3"):
+        RankerSearch(n_holdouts=2).fit(graph)
+
+
+def test_the_loss_is_that_of_reserved_nodes(few, monkeypatch):
+    states = []
+    original = ranker_search._State.search
+    monkeypatch.setattr(ranker_search._State, "search", lambda self: states.append(self) or original(self))
+    search = RankerSearch(random_state=0).fit(smooth(60))
+    train, test = states[0].reserved
+    fresh = clone(search.best_ranker_).fit(train)
+    assert search.loss_ == pytest.approx(1 - fresh.score(test), abs=1e-3)
+
+
+def test_groups_are_held_out_whole(few, spy):
+    groups = np.arange(60) % 10
+    search = RankerSearch(random_state=0).fit(smooth(60), groups=groups)
+    assert search.held_out_by_ == "groups"
+    for train, test in spy.judged:
+        assert not set(groups[train.nodes.positions]) & set(groups[test.nodes.positions])
+    two = RankerSearch(random_state=0).fit(smooth(40, 30), groups=(np.arange(40) % 8, None))
+    assert two.held_out_by_ == "groups"
+    with pytest.raises(ValueError, match="must be a pair"):
+        RankerSearch().fit(smooth(40, 30), groups=np.arange(40) % 8)
+    with pytest.raises(ValueError, match="setting=1 holds out edges"):
+        RankerSearch(setting=1).fit(smooth(40), groups=np.arange(40) % 8)
+
+
+@pytest.mark.parametrize(("n_classes", "by"), [(8, "classes"), (4, "classes"), (3, "nodes")])
+def test_classes_are_held_out_whole_if_there_are_enough(few, spy, n_classes, by):
+    search = RankerSearch(random_state=0).fit(classes(n_classes))
+    assert search.held_out_by_ == by
+    assert np.isnan(search.loss_) == (n_classes == 4)
+    labels = np.arange(60) % n_classes
+    shared = [set(labels[train.nodes.positions]) & set(labels[test.nodes.positions]) for train, test in spy.judged]
+    assert any(shared) == (by == "nodes")
+    assert search.relation == "symmetric" or not search.learned_
+
+
+def classes(n_classes, n=60):
+    rng = np.random.default_rng(1)
+    labels = np.arange(n) % n_classes
+    centres = 2 * rng.normal(size=(n_classes, 4))
+    return RelationGraph.from_classes(centres[labels] + rng.normal(size=(n, 4)), labels)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_worse_than_the_best_baseline_is_returned(few, seed):
+    """Whatever is returned is the baseline, or better than it by more than one standard error where it was judged."""
+    graph = smooth(40, noise=[0.1, 1.0, 3.0, 30.0][seed], seed=seed)
+    search = RankerSearch(random_state=seed).fit(graph)
+    rows = {row.is_baseline: row for row in reversed(search.leaderboard_)}  # the best of each kind
+    chosen = next(row for row in search.leaderboard_ if row.chosen)
+    assert chosen.is_baseline == (not search.learned_)
+    assert ("adds nothing" in search.summary_) == chosen.is_baseline
+    assert "\n" not in search.summary_
+    if chosen.is_baseline:
+        assert chosen == rows[True]
+        assert isinstance(search.best_ranker_, NearestNeighbours | SimilarityRanker | PopularityRanker) or (
+            "two-step" in search.summary_
+        )
+    else:
+        assert chosen.loss < rows[True].loss
+
+
+def test_noise_gives_a_baseline(few):
     Y = np.random.default_rng(3).normal(size=(40, 40))
-    search = RankerSearch(random_state=1).fit(RNG.normal(size=(40, 3)), Y)
-    baseline = min(row.loss for row in search.leaderboard_ if row.is_baseline)
-    if not search.learned_:
-        assert "adds nothing" in search.summary_
-        assert search.summary_.count("\n") == 0
-        chosen = next(row for row in search.leaderboard_ if row.chosen)
-        assert chosen.is_baseline
-        assert chosen.loss == baseline
+    found = [RankerSearch(random_state=seed).fit(RNG.normal(size=(40, 3)), Y).learned_ for seed in range(3)]
+    assert found.count(False) >= 2
+
+
+def test_the_time_limit_counts_everything(few, monkeypatch, spy):
+    """With a clock that only work moves: a fit takes as many seconds as it has operations."""
+    now = [0.0]
+    monkeypatch.setattr(budget, "clock", lambda: now[0])
+    original, fit = judging._counts, ConditionalRanker.fit
+
+    def counts(candidate, train, test, rank_by):
+        now[0] += judging.work(candidate, train)[1] * 1e-6
+        return original(candidate, train, test, rank_by)
+
+    def fitted(self, X, Y=None, validation=None):
+        now[0] += judging.work(judging.Candidate("", self, alphas=(self.alpha,)), X)[1] * 1e-6
+        return fit(self, X, Y, validation)
+
+    monkeypatch.setattr(judging, "_counts", counts)
+    monkeypatch.setattr(ConditionalRanker, "fit", fitted)
+    graph = smooth(60)
+    whole = RankerSearch(random_state=0).fit(graph)
+    needed = now[0]
+    for share in (0.6, 0.9):
+        started = now[0]
+        search = RankerSearch(random_state=0, time_limit=share * needed).fit(graph)
+        assert now[0] - started <= 1.2 * share * needed
+        assert now[0] - started >= 0.2 * share * needed  # and the time is used
+        assert 0 < len(search.leaderboard_) < len(whole.leaderboard_)
+    least = RankerSearch(random_state=0, time_limit=1e-9).fit(graph)
+    assert len(least.leaderboard_) == 1
+
+
+def test_an_interrupt_keeps_the_best_so_far(few):
+    seen = []
+
+    def stop(row):
+        seen.append(row)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="interrupted"):
+        search = RankerSearch(callback=stop, random_state=0).fit(smooth(45))
+    assert len(search.leaderboard_) == 6
+    assert {row.name for row in seen} == {row.name for row in search.leaderboard_}
+    assert search.predict(np.zeros((2, 3))).shape == (2, 45)
+
+
+def test_results_are_the_same_for_the_same_seed(few):
+    one, other = (clone(RankerSearch(random_state=3)).fit(smooth(45)) for _ in range(2))
+    assert [(row.name, row.loss) for row in one.leaderboard_] == [(row.name, row.loss) for row in other.leaderboard_]
+    assert one.loss_ == other.loss_
+    np.testing.assert_array_equal(one.predict(np.eye(3)), other.predict(np.eye(3)))
+    assert set(RankerSearch().get_params()) == {
+        *("ranker", "setting", "n_holdouts", "time_limit", "baselines", "max_nodes", "callback", "verbose"),
+        "random_state",
+    }
+
+
+def test_kernels_views_and_texts(few):
+    graph = smooth(45)
+    X = graph.nodes.rows
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 4)
+    for kernel in (None, ConditionalRanker(kernel="precomputed")):
+        search = RankerSearch(kernel, random_state=0).fit(K, graph.to_dense())
+        assert all("rbf" not in row.name for row in search.leaderboard_)
+        assert search.loss_ < 0.4
+    views = RelationGraph({"good": X, "noise": RNG.normal(size=(45, 3)), "given": K}, graph.to_dense())
+    search = RankerSearch(random_state=0).fit(views)
+    names = [row.name for row in search.leaderboard_]
+    assert any("good" in name and "noise" not in name for name in names)
+    assert search.loss_ < 0.4
+    words = sparse.random_array((60, 80), density=0.1, rng=np.random.default_rng(0), format="csr")
+    Y = (words @ words.T).toarray()
+    search = RankerSearch(random_state=0).fit(sparse.csr_array(words), Y)
+    assert search.loss_ < 0.3
+    assert any("cosine" in row.name for row in search.leaderboard_)
+
+
+def test_games_have_strengths_and_the_losses_of_games(few):
+    search = RankerSearch(random_state=0).fit(faster_wins(45))
+    names = [row.name for row in search.leaderboard_]
+    assert search.relation == "reciprocal"
+    assert any(name.startswith("logistic") for name in names)
+    assert any("compared" in name for name in names)
+    assert "strengths without features" in names
+    assert all("constant" in row.name for row in search.leaderboard_ if not row.is_baseline)
+    assert hasattr(search, "predict_proba") == (search.loss == "logistic")
+
+
+def test_a_given_ranker_keeps_its_relation_and_loss(few):
+    given = ConditionalRanker("ordinary", "regression", kernel="rbf", rank_by="incoming")
+    search = RankerSearch(given, random_state=0).fit(smooth(45))
+    assert any(row.name == "the given ranker" for row in search.leaderboard_)
+    assert all(row.params.get("loss") == "regression" for row in search.leaderboard_)
+    assert search.rank_by == search.best_ranker_.rank_by == "incoming"
+    for wrong in ("ranker", ConditionalRankerCV(), SimilarityRanker()):
+        with pytest.raises(ValueError, match="must be a ConditionalRanker"):
+            RankerSearch(wrong).fit(smooth(20))
+
+
+def test_too_few_nodes_give_the_default_without_a_search():
+    X = np.arange(3.0)[:, None]
+    with pytest.warns(UserWarning, match="too little can be held out"):
+        search = RankerSearch().fit(X, X - X.T)
+    assert np.isnan(search.loss_)
+    assert "Too little" in search.summary_
+    assert len(search.leaderboard_) == 1
+    assert search.predict(X).shape == (3, 3)
+
+
+def test_the_leaderboard_can_be_shown(few):
+    board = RankerSearch(random_state=0).fit(smooth(40)).leaderboard_
+    frame = board.to_frame()
+    assert list(frame["loss"]) == [row.loss for row in board] == sorted(row.loss for row in board)
+    assert "<table>" in board._repr_html_()
+    assert str(board).count("\n") == len(board) - 1
+    assert "chosen" in str(board)
+    assert len(board[:2]) == 2
+
+
+def test_what_was_chosen_is_saved_within_tables(few, tmp_path):
+    graph = smooth(40)
+    nodes = {"id": [f"p{i}" for i in range(40)], **dict(zip("abc", graph.nodes.rows.T, strict=True))}
+    i, j = np.nonzero(~np.eye(40, dtype=bool))
+    edges = {
+        "source": [f"p{k}" for k in i],
+        "target": [f"p{k}" for k in j],
+        "value": graph.to_dense()[i, j],
+    }
+    quantile = PreparedRanker(ConditionalRanker(kernel="rbf"), "quantile")
+    for ranker in (RankerSearch(random_state=0), quantile, SimilarityRanker("rbf"), PopularityRanker()):
+        fitted = TableRanker(ranker).fit(nodes, edges)
+        fitted.save(tmp_path / "model")
+        loaded = TableRanker.load(tmp_path / "model")
+        new = {"a": [0.1], "b": [1.0], "c": [-2.0]}
+        np.testing.assert_allclose(loaded.predict(new), fitted.predict(new))
+        np.testing.assert_array_equal(loaded.rank(["p1"]).ids, fitted.rank(["p1"]).ids)
+
+
+def test_the_former_name_warns_and_works(few):
+    with pytest.warns(FutureWarning, match="is now RankerSearch"):
+        search = SimilaritySearch(ConditionalRanker(kernel="rbf"), n_splits=1, random_state=0).fit(smooth(40))
+    assert search.n_holdouts == 3
+    assert search.history_ == list(search.leaderboard_)
+    assert not any(row.is_baseline for row in search.leaderboard_)
+    assert search.transformer_ is None or isinstance(search.best_ranker_, PreparedRanker)
+
+
+def test_a_judge_prepares_each_holdout_once():
+    graph = smooth(30)
+    judge = Judge([(graph[np.arange(20)], graph[np.arange(20, 30)])], [np.arange(10)], "outgoing")
+    candidate = judging.Candidate("", ConditionalRanker(), "standard", (1.0,))
+    assert judge.prepared(candidate) is judge.prepared(candidate)

@@ -101,6 +101,8 @@ class Judged:
         Wrong and comparable pairs of the conditioning nodes of all holdouts, in their order.
     unit : ndarray of shape (n_queries,)
         The number of each one's unit: a held-out conditioning node, or a group that was held out whole.
+    holdout : ndarray of shape (n_queries,)
+        The number of each one's holdout.
     seconds : float
         Time that it took.
     """
@@ -108,6 +110,7 @@ class Judged:
     candidate: Candidate
     counts: np.ndarray
     unit: np.ndarray
+    holdout: np.ndarray
     seconds: float = 0.0
 
     @property
@@ -117,7 +120,7 @@ class Judged:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the loss over the units."""
+        """Standard error of the loss over the units, or over the holdouts if that is larger."""
         return self._with_error(self.counts[:, 0])[1]
 
     def against(self, other: Judged) -> tuple[float, float]:
@@ -128,12 +131,20 @@ class Judged:
         return self._with_error(self.counts[:, 0] - other.counts[: len(self.counts), 0])
 
     def _with_error(self, wrong: np.ndarray) -> tuple[float, float]:
-        """Σ wrong / Σ comparable, and its standard error over the units."""
+        """Σ wrong / Σ comparable, and its standard error over the units, or over the holdouts if that is larger.
+
+        The objects of a holdout are the same for all its conditioning nodes. If there are few of them, as targets of
+        many drugs, the nodes alone would make the error much too small.
+        """
         total = self.counts[:, 1].sum()
         share = float(wrong.sum() / total)
-        spread = np.bincount(self.unit, wrong - share * self.counts[:, 1])
-        n = len(np.unique(self.unit[self.counts[:, 1] > 0]))
-        return share, float(np.sqrt(spread @ spread * n / max(n - 1, 1)) / total)
+        spread, used = wrong - share * self.counts[:, 1], self.counts[:, 1] > 0
+        errors = [0.0]
+        for number in (self.unit, self.holdout):
+            n, sums = len(np.unique(number[used])), np.bincount(number, spread)
+            if n > 1:
+                errors.append(float(np.sqrt(sums @ sums * n / (n - 1)) / total))
+        return share, max(errors)
 
     def is_better(self, other: Judged) -> bool:
         """Whether the loss is lower by more than one standard error of the difference."""
@@ -146,7 +157,8 @@ def joined(first: Judged, second: Judged | None) -> Judged:
     if second is None:
         return first
     counts, unit = np.concatenate([first.counts, second.counts]), np.concatenate([first.unit, second.unit])
-    return Judged(first.candidate, counts, unit, first.seconds + second.seconds)
+    holdout = np.concatenate([first.holdout, first.holdout.max() + 1 + second.holdout])
+    return Judged(first.candidate, counts, unit, holdout, first.seconds + second.seconds)
 
 
 def simplest(judged: Iterable[Judged]) -> Judged:
@@ -173,6 +185,7 @@ class Judge:
     def __init__(self, splits: Sequence[Graphs], units: Sequence[np.ndarray], rank_by: str):
         self.splits, self.rank_by = list(splits), rank_by
         self._unit = np.concatenate(units)
+        self._holdout = np.repeat(np.arange(len(units)), [len(one) for one in units])
         self._prepared: dict[Any, list[Graphs]] = {}
 
     def __len__(self) -> int:
@@ -218,7 +231,8 @@ class Judge:
         i, j = np.unravel_index(np.argmin(losses), losses.shape)
         alpha = candidate.alphas[j] if candidate.alphas else None
         tau = candidate.prior_weights[i] if candidate.prior_weights else None
-        return Judged(candidate.at(alpha, tau), counts[i, j], self._unit[: counts.shape[2]], seconds)
+        n = counts.shape[2]
+        return Judged(candidate.at(alpha, tau), counts[i, j], self._unit[:n], self._holdout[:n], seconds)
 
     def _is_hopeless(self, candidate: Candidate, counts: np.ndarray, rival: Judged) -> bool:
         difference, error = self._best(candidate, counts, 0.0).against(rival)
@@ -275,7 +289,7 @@ def work(candidate: Candidate, graph: RelationGraph, times: int = 1) -> tuple[st
     plan = make_plan(Problem(graph, read_settings(ranker, graph, draw=False)), candidate.alphas)
     if candidate.n_steps:
         few = DESCENT_NODES / max(n, DESCENT_NODES)
-        return "descent", times * plan.flops * (1 + 2 * candidate.n_steps * few**2)
+        return plan.solver, times * plan.flops * (1 + 2 * candidate.n_steps * few**2)
     return plan.solver, times * max(len(candidate.prior_weights[:2]), 1) * plan.flops
 
 

@@ -247,6 +247,8 @@ class _State:
         relation, loss = ("auto", "auto") if self.given is None else (self.given.relation, self.given.loss)
         found = recommend(graph, relation, loss)
         self.relation, self.loss = found.relation, found.loss
+        if self.given is None and self.loss == "logistic":
+            self.loss = "regression"  # many times cheaper; the logistic loss is tried once there is a kernel
         random, single = check_random_state(search.random_state), in_single(graph)
         self.holdouts = Holdouts(single, search.setting, search.rank_by, groups, random)
         self.reserved, self.searched, inner = self._hold_out(single)
@@ -437,7 +439,7 @@ class _State:
         train, test = self.reserved
         fitted = self.final(candidate, train).fit(train)
         counts = pair_counts_of(fitted, test, self.options.rank_by)
-        found = Judged(candidate, counts, self.holdouts.units(test))
+        found = Judged(candidate, counts, self.holdouts.units(test), np.zeros(len(counts), dtype=int))
         return found.loss, found.standard_error
 
     def leaderboard(self, chosen: Candidate) -> Leaderboard:

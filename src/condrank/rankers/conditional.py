@@ -86,7 +86,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Uncertain, Learned, Contest
     compared : sequence of int, default=None
         Indices of features for which it matters who has more, for reciprocal relations. Adds
         Σ_f sign(x_f(v) - x_f(v')) z(v)ᵀ W_f z(v') with symmetric W_f: a step where v overtakes v', which no smooth
-        kernel has. `condrank.model_selection.SimilaritySearch` finds such features.
+        kernel has. `condrank.model_selection.RankerSearch` finds such features.
     feature_weights : array-like of shape (n_features,), default=None
         Weights ≥ 0 that multiply the features before the kernel; compared features are compared without them.
         The same search learns them (automatic relevance determination).
