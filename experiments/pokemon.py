@@ -28,8 +28,8 @@ GRID = trees.Grid(leaves=(15, 31), counts=(100, 200, 400, 800), learning_rate=0.
         "Every method sees only the training graph of a fold and chooses its parameters on held-out nodes of that "
         "graph, each method in its own way.",
         "`RankerSearch` reserves a fifth of the training nodes to measure its loss, holds out a third of the rest "
-        "three times, and is fitted to all training nodes at the end. It finds preparation of the features, kernel, loss, "
-        "constant, compared features and feature weights by itself. The plain kernels choose only λ.",
+        "three times, and is fitted to all training nodes at the end. It finds preparation of the features, kernel, "
+        "loss, constant, compared features and feature weights by itself. The plain kernels choose only λ.",
         f"Plain kernels and logistic: λ, on {N_HOLDOUTS} holdouts of a quarter.",
         "Trees: both nodes' features, products, absolute and signed differences; half the difference of a pair's "
         f"scores in both directions; two objectives (lambdarank and regression), {len(GRID.leaves)} sizes and "
