@@ -94,8 +94,8 @@ def test_a_hopeless_candidate_is_given_up_before_the_last_holdout():
     bad = Candidate("linear", ConditionalRanker("reciprocal", "regression"), alphas=(1.0,))
     assert judge.judge(bad, good) is None
     assert judge.judge(bad).loss > good.loss
-    assert judge.judge(bad, stop=lambda seconds: fitted.append(seconds) or len(fitted) > 1) is None
-    assert len(fitted) == 2
+    assert judge.judge(bad, stop=lambda seconds, left: fitted.append(left) or len(fitted) > 1) is None
+    assert fitted == [2, 1]
 
 
 def test_warnings_are_silent_while_any_search_runs_and_back_afterwards():

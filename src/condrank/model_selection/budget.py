@@ -9,6 +9,8 @@ from collections.abc import Callable
 clock: Callable[[], float] = time.perf_counter
 # Seconds for an operation before anything was timed: a slow core.
 FIRST_RATE = 2e-10
+# Seconds that a candidate takes however small it is: they say nothing about larger ones.
+OVERHEAD = 0.05
 # Estimates are raised by this, because a candidate that takes longer than estimated cannot be stopped halfway.
 CAUTION = 1.3
 
@@ -34,13 +36,12 @@ class Budget:
     def learn(self, kind: str, flops: float, seconds: float) -> None:
         """Remember what operations of a kind took; of two measurements the mean counts, the last one twice."""
         if flops > 0:
-            rate, before = seconds / flops, self._rates.get(kind)
+            rate, before = max(seconds - OVERHEAD, 0.1 * seconds) / flops, self._rates.get(kind)
             self._rates[kind] = rate if before is None else (before + 2 * rate) / 3
 
     def seconds(self, kind: str, flops: float) -> float:
-        """What so many operations of a kind will take. Kinds that were not seen yet take as long as the slowest one."""
-        rate = self._rates.get(kind, max(self._rates.values(), default=FIRST_RATE))
-        return CAUTION * flops * rate
+        """What so many operations of a kind will take. The first of a kind is expected to be quick, and is watched."""
+        return CAUTION * (OVERHEAD + flops * self._rates.get(kind, FIRST_RATE))
 
     def affords(self, seconds: float) -> bool:
         """Whether so many more seconds are within the limit."""

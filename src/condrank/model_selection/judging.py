@@ -208,18 +208,18 @@ class Judge:
         return work(candidate, self.prepared(candidate)[0][0], len(self))
 
     def judge(
-        self, candidate: Candidate, rival: Judged | None = None, stop: Callable[[float], bool] | None = None
+        self, candidate: Candidate, rival: Judged | None = None, stop: Callable[[float, int], bool] | None = None
     ) -> Judged | None:
         """The candidate with the λ and the prior weight of the lowest loss on all holdouts.
 
-        None if it was given up before the last holdout: ``stop``, called with the seconds that are still needed, says
-        so, or it is hopeless beside a ``rival``.
+        None if it was given up before the last holdout: ``stop``, called with the seconds that a holdout takes and the
+        number of those that are left, says so, or it is hopeless beside a ``rival``.
         """
         started, counts = time.clock(), []
         for number, (train, test) in enumerate(self.prepared(candidate), start=1):
             counts.append(_counts(candidate, train, test, self.rank_by))
             left = len(self) - number
-            if left and stop is not None and stop((time.clock() - started) / number * left):
+            if left and stop is not None and stop((time.clock() - started) / number, left):
                 return None
             if left and rival is not None and self._is_hopeless(candidate, np.concatenate(counts, axis=2), rival):
                 return None

@@ -358,16 +358,21 @@ class _State:
     def _try(self, candidate: Candidate, rival: Judged | None = None) -> Judged | None:
         """Judge a candidate if there is time."""
         assert self.judge is not None
+        n_holdouts = len(self.judge)
         try:
             kind, flops = self.judge.cost(candidate)
-            needed = self.budget.seconds(kind, flops) + self._last_fits(candidate)
-            if self.judged and not self.budget.affords(needed):
+            last = self._last_flops(candidate)
+            if self.judged and not self.budget.affords(self.budget.seconds(kind, flops + last)):
                 self.n_skipped += 1
                 return None
-            last = self._last_fits(candidate)
-            found = self.judge.judge(
-                candidate, rival, lambda seconds: bool(self.judged) and not self.budget.affords(seconds + last)
-            )
+
+            def stop(seconds: float, left: int) -> bool:
+                # Operations are as quick as those that were just timed.
+                self.budget.learn(kind, flops / n_holdouts, seconds)
+                needed = seconds * (left + n_holdouts * last / flops)
+                return bool(self.judged) and not self.budget.affords(needed)
+
+            found = self.judge.judge(candidate, rival, stop)
         except ValueError:
             if candidate.name == "the given ranker":
                 raise
@@ -385,11 +390,14 @@ class _State:
             print(row, file=sys.stderr)
         return found
 
-    def _last_fits(self, candidate: Candidate) -> float:
-        """Seconds of the fit for the last judgement and of that to the whole graph."""
+    def _last_flops(self, candidate: Candidate) -> float:
+        """Operations of the fit for the last judgement and of that to the whole graph."""
         alpha = candidate.alphas[len(candidate.alphas) // 2] if candidate.alphas else None
-        kind, flops = work(candidate.at(alpha, None), self.graph)
-        return self.budget.seconds(kind, 2 * flops)
+        return 2 * work(candidate.at(alpha, None), self.graph)[1]
+
+    def _last_fits(self, candidate: Candidate) -> float:
+        """Their seconds."""
+        return self.budget.seconds(work(candidate, self.graph)[0], self._last_flops(candidate))
 
     # The result
 
