@@ -21,6 +21,7 @@ STORIES = (
     "kernels",
     "metrics",
     "judging",
+    "explanations",
     "imports",
     "peers",
     "incomplete",

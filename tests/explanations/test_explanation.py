@@ -29,8 +29,8 @@ def terms(rows, by="nodes", rest=None):
 def test_the_sentence_names_the_larger_reasons_first_and_what_speaks_against_it():
     found = terms([("a", 0.5), ("b", -0.2), ("c", 0.9), ("d", 0.01)])
     assert sentence(found, (3, 7, 12), 1.21) == (
-        "7 is ranked above 12 for 3 (by 1.21), mostly because of what is known of c (+0.9) and what is known of a "
-        "(+0.5); what is known of b (-0.2) speaks against it."
+        "7 is ranked above 12 for 3 (by 1.21), mostly because of what is known of c (+0.9) and a (+0.5); what is "
+        "known of b (-0.2) speaks against it."
     )
     below = sentence(terms([("a", -0.5), ("b", 0.2)]), (3, 7, 12), -0.3)
     assert below.startswith("7 is ranked below 12 for 3 (by 0.3), mostly because of what is known of a (-0.5)")

@@ -51,7 +51,7 @@ JSON = {"Content-Type": "application/json"}
 UNSTATED = re.compile(
     "one list for each of the|date that does not exist|must be a finite number, got '|scores (are not finite|overflow)|"
     "infinit|kernel values for each|is there already|objects can be added|last object|no left-out residuals|"
-    "gives log-odds"
+    "gives log-odds|no sum over|without the labels"
 )
 
 

@@ -137,7 +137,7 @@ def test_a_low_limit_of_places_lowers_the_default(folder):
 def test_the_openapi_document_has_every_route_and_error(client):
     document = client.get("/openapi.json").json()
     expected = {"/rank", "/rank/{id}", "/score", "/nodes", "/nodes/{id}", "/health", "/metrics", "/reload"}
-    expected |= {"/objects", "/objects/remove", "/predict"}
+    expected |= {"/objects", "/objects/remove", "/predict", "/explain"}
     assert set(document["paths"]) == expected
     assert document["components"]["schemas"]["RankRequest"]["properties"]["k"]["maximum"] == 50
     for operation in (one for path in document["paths"].values() for one in path.values()):

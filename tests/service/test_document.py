@@ -89,13 +89,13 @@ def spoiled(bodies):
     return st.tuples(bodies, st.sampled_from(SPOILED) | NAMED, VALUES).map(lambda item: {**item[0], item[1]: item[2]})
 
 
-SPOILED = ["queries", "pairs", "k", "exclude", "candidates", "exclude_self"]
+SPOILED = ["queries", "pairs", "k", "by", "other", "top", "exclude", "candidates", "exclude_self"]
 
 
 def bodies(ranker, kind):
     """Paths, and bodies for them."""
     queries, objects = ranker.query_ids_.tolist(), ranker.object_ids_.tolist()
-    asked = nodes(queries, NEW_NODES[kind][0])
+    asked, queries_known = nodes(queries, NEW_NODES[kind][0]), queries
     known = st.lists(st.sampled_from(objects), max_size=3)
     ids = kept(known | known | st.lists(st.sampled_from(objects) | VALUES, max_size=2))
     options = {
@@ -113,7 +113,13 @@ def bodies(ranker, kind):
     score = st.fixed_dictionaries({"pairs": kept(few | few | few | st.lists(pair | VALUES, max_size=2) | many)})
     extra = {"coverage": st.none() | st.floats(-0.5, 1.5)}
     predict = st.fixed_dictionaries({"pairs": kept(few | few | st.lists(pair | VALUES, max_size=2))}, optional=extra)
-    given = {"/rank": rank, "/score": score, "/predict": predict}
+    other = kept(st.sampled_from(objects) | nodes(objects, NEW_NODES[kind][1]))
+    sums = st.sampled_from(["labels", "nodes", "features", "parts", "parts", "all"])
+    why = st.fixed_dictionaries(
+        {"query": kept(st.sampled_from(queries_known) | asked), "object": other},
+        optional={"other": st.none() | other, "by": sums, "top": st.integers(1, 8)},
+    )
+    given = {"/rank": rank, "/score": score, "/predict": predict, "/explain": why}
     return st.one_of(
         *(st.tuples(st.just(path), kept(body | body | spoiled(body) | VALUES)) for path, body in given.items())
     )
@@ -123,7 +129,7 @@ def validators(client):
     """Schemas of the bodies by path, as any client can read them."""
     document = client.get("/openapi.json").json()
     found = {}
-    for path in ("/rank", "/score", "/predict"):
+    for path in ("/rank", "/score", "/predict", "/explain"):
         schema = document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["schema"]
         found[path] = jsonschema.Draft202012Validator({**schema, "components": document["components"]})
     return found

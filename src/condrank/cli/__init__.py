@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from condrank._version import __version__
-from condrank.cli import demo, diagnose, evaluate, fit, info, plan, predict, rank, report, reproduce, serve
+from condrank.cli import demo, diagnose, evaluate, explain, fit, info, plan, predict, rank, report, reproduce, serve
 from condrank.cli.options import OnceCommand, expanded
 from condrank.cli.terminal import INTERRUPTED, fail, guarded
 from condrank.cli.visible import visible
@@ -64,6 +64,7 @@ app.command(cls=OnceCommand, epilog=plan.EPILOG)(guarded(expanded(plan.plan)))
 app.command(cls=OnceCommand, epilog=fit.EPILOG)(guarded(expanded(fit.fit)))
 app.command(cls=OnceCommand, epilog=rank.EPILOG)(guarded(rank.rank))
 app.command(cls=OnceCommand, epilog=predict.EPILOG)(guarded(predict.predict))
+app.command(cls=OnceCommand, epilog=explain.EPILOG)(guarded(explain.explain))
 app.command(cls=OnceCommand, epilog=info.EPILOG)(guarded(info.info))
 app.command(cls=OnceCommand, epilog=evaluate.EPILOG)(guarded(expanded(evaluate.evaluate)))
 app.command(cls=OnceCommand, epilog=report.EPILOG)(guarded(expanded(report.report)))

@@ -36,6 +36,9 @@ def fit(
         bool,
         typer.Option("--intervals", help="Also make what intervals need (up to 20 more fits)."),
     ] = False,
+    keep_labels: Annotated[
+        bool, typer.Option("--keep-labels", help="Save the labels too; explain needs them for labels and nodes.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is not a model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary as JSON.")] = False,
     verbose: Annotated[
@@ -59,7 +62,7 @@ def fit(
             fitted.calibrate()
         step("saving")
         with writing(target):
-            fitted.save(output)
+            fitted.save(output, training=keep_labels)
     seconds = time.perf_counter() - start
     say_choices(asked, fitted, warned, verbose)
     found, columns = fitted.ranker_, columns_taken(graph, used)

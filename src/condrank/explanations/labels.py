@@ -29,6 +29,8 @@ from condrank.solvers.system import Options
 
 # More pairs of a complete graph are not listed: five arrays of this many numbers take about 4 GB.
 MOST_PAIRS = 100_000_000
+# Tolerance of the adjoint solve relative to that of the fit, whose solution is exact to about that many digits only.
+LOOSER = 10.0
 INSTEAD = 'ask by="features" or by="parts" instead'
 
 
@@ -112,7 +114,7 @@ def _check(asked: Asked) -> None:
 def _influence(asked: Asked, system: Any) -> np.ndarray:
     """∂h/∂y of all labels, by one solve with the system of the fit."""
     settings, model = asked.fitted.settings, asked.model
-    options = Options(settings.tol, settings.max_iter)
+    options = Options(LOOSER * settings.tol, settings.max_iter)
     if isinstance(model, EdgeModel):
         return system.solve(settings.alpha, options, rhs=asked.edge_values()).W
     left, others = asked.coordinates

@@ -29,12 +29,13 @@ def sentence(terms: Terms, names: tuple[Any, Any, Any], total: float, top: int =
     sign = -1.0 if total < 0 else 1.0
     least = LEAST_SHARE * max((abs(value) for _, value in found), default=0.0)
     found = sorted((item for item in found if abs(item[1]) > least), key=lambda item: -abs(item[1]))
+    known = "what is known of " if terms.by == "nodes" else ""
     for_it = [item for item in found if sign * item[1] > 0][:top]
     against = [item for item in found if sign * item[1] < 0][:1]
     if for_it:
-        start += f", mostly because of {_listed(for_it)}"
+        start += f", mostly because of {_listed(for_it, known)}"
     if against:
-        start += f"; {_listed(against)} speaks against it"
+        start += f"; {_listed(against, known)} speaks against it"
     return f"{start}."
 
 
@@ -70,6 +71,9 @@ def _value(value: Any) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _listed(items: list[tuple[str, float]]) -> str:
+def _listed(items: list[tuple[str, float]], known: str) -> str:
+    """Contributions one after the other. What all of them begin with is said once."""
     texts = [f"{text} ({value:+.3g})" for text, value in items]
+    if known and all(text.startswith(known) for text in texts):
+        texts[1:] = [text.removeprefix(known) for text in texts[1:]]
     return texts[0] if len(texts) == 1 else f"{'; '.join(texts[:-1])} and {texts[-1]}"

@@ -143,13 +143,16 @@ class FittedRanker(Fitted):
 
     def solvable(self) -> System:
         """The system of the fit. A loaded ranker builds it again, from its coordinates and labels. Raises without."""
-        if self.system is not None:
-            return self.system
+        return self._rebuilt if self.system is None else self.system
+
+    @cached_property
+    def _rebuilt(self) -> System:
+        """The system of a loaded ranker, built when it is first needed."""
         model, observed = self.model, self.observed
         if observed is None and (not isinstance(model, EdgeModel) or model.logistic):
             raise ValueError(
                 "this ranker was loaded without the labels that it was fitted to; save the fitted one with "
-                "ranker.save(path, training=True)"
+                "ranker.save(path, training=True), or fit it with condrank fit --keep-labels"
             )
         graph = self._graph_of(model.kernel.edges if observed is None else observed)
         plan = self.plan

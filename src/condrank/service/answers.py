@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import to_json
 from scipy.special import expit
 
-from condrank.service.bodies import read_add, read_predict, read_rank, read_remove, read_score
+from condrank.service.bodies import read_add, read_explain, read_predict, read_rank, read_remove, read_score
 from condrank.service.limits import Limits
 from condrank.service.model import Answer, ServedModel
 
@@ -49,6 +49,13 @@ def scores_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
     scores = model.score([one.query for one in pairs], [one.object for one in pairs])
     found = {"model": model.file_fingerprint, "scores": scores}
     return to_json(found | ({"probabilities": expit(scores).tolist()} if model.gives_probabilities else {}))
+
+
+def explanation_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
+    """Why, as `schemas.ExplainAnswer` describes it; the parameters are those of `rankings_json`."""
+    asked = read_explain(body, limits)
+    objects = [asked.object] if asked.other is None else [asked.object, asked.other]
+    return to_json({"model": model.file_fingerprint} | model.explain(asked.query, objects, asked.by, asked.top))
 
 
 def added_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:

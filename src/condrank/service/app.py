@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from condrank._version import __version__
 from condrank.service.answers import (
     added_json,
+    explanation_json,
     predictions_json,
     ranking_json,
     rankings_json,
@@ -37,6 +38,8 @@ from condrank.service.refusals import Refusal, add_handlers
 from condrank.service.schemas import (
     PLACES,
     AddRequest,
+    ExplainAnswer,
+    ExplainRequest,
     HealthAnswer,
     NodeAnswer,
     NodesAnswer,
@@ -179,6 +182,16 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     )
     async def predict(request: Request) -> Response:
         return await answered(request, predictions_json, await _json_body(request), limits)
+
+    @app.post(
+        "/explain",
+        response_model=ExplainAnswer,
+        responses=computed,
+        openapi_extra=body_of(ExplainRequest),
+        summary="Why an object has its score, or is ranked above another one",
+    )
+    async def explain(request: Request) -> Response:
+        return await answered(request, explanation_json, await _json_body(request), limits)
 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by a part of them")
     async def nodes(

@@ -9,7 +9,15 @@ from pydantic import BaseModel, ValidationError
 
 from condrank.service.limits import Limits
 from condrank.service.refusals import Refusal, listed
-from condrank.service.schemas import PLACES, AddRequest, PredictRequest, RankRequest, RemoveRequest, ScoreRequest
+from condrank.service.schemas import (
+    PLACES,
+    AddRequest,
+    ExplainRequest,
+    PredictRequest,
+    RankRequest,
+    RemoveRequest,
+    ScoreRequest,
+)
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -37,6 +45,15 @@ def read_predict(body: bytes, limits: Limits) -> PredictRequest:
     value = _parsed(body)
     _bound_list(value, "pairs", limits.pairs)
     return _checked(PredictRequest, value)
+
+
+def read_explain(body: bytes, limits: Limits) -> ExplainRequest:
+    """A request for an explanation, within the limits."""
+    asked = _checked(ExplainRequest, _parsed(body))
+    if "top" not in asked.model_fields_set:
+        asked.top = min(PLACES, limits.k)
+    bound("top", asked.top, limits.k)
+    return asked
 
 
 def read_add(body: bytes, limits: Limits) -> list[Any]:

@@ -12,7 +12,15 @@ from condrank.service.columns import columns_schema
 from condrank.service.given import ID_SCHEMA
 from condrank.service.limits import Limits
 from condrank.service.model import ServedModel
-from condrank.service.schemas import PLACES, AddRequest, PredictRequest, RankRequest, RemoveRequest, ScoreRequest
+from condrank.service.schemas import (
+    PLACES,
+    AddRequest,
+    ExplainRequest,
+    PredictRequest,
+    RankRequest,
+    RemoveRequest,
+    ScoreRequest,
+)
 
 YES_OR_NO = ("true", "false", "1", "0", "yes", "no", "on", "off", "t", "f", "y", "n")
 
@@ -33,7 +41,7 @@ def describe(app: FastAPI, limits: Limits, model: ServedModel, has_token: bool) 
     """
     document = get_openapi(title=app.title, version=app.version, summary=app.summary, routes=app.routes)
     schemas, paths = document["components"]["schemas"], document["paths"]
-    for kind in (RankRequest, ScoreRequest, PredictRequest, AddRequest, RemoveRequest):
+    for kind in (RankRequest, ScoreRequest, PredictRequest, ExplainRequest, AddRequest, RemoveRequest):
         described = kind.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas |= described.pop("$defs", {}) | {kind.__name__: described}
     asked = schemas["RankRequest"]["properties"]
@@ -49,6 +57,10 @@ def describe(app: FastAPI, limits: Limits, model: ServedModel, has_token: bool) 
         schemas[name] = {"anyOf": [ID_SCHEMA, columns_schema(model.sides[role])]}
     asked["queries"]["items"] = _reference("QueryNode")
     schemas["Pair"]["properties"] |= {"query": _reference("QueryNode"), "object": _reference("ObjectNode")}
+    why = schemas["ExplainRequest"]["properties"]
+    why["top"] |= {"maximum": limits.k, "default": min(PLACES, limits.k)}
+    why |= {"query": _reference("QueryNode"), "object": _reference("ObjectNode")}
+    why["other"] = {"anyOf": [_reference("ObjectNode"), {"type": "null"}], "default": None}
     for parameter in paths["/rank/{id}"]["get"]["parameters"]:
         if parameter["name"] == "k":
             parameter["schema"]["maximum"] = limits.k

@@ -17,8 +17,9 @@ from condrank.index.turns import Turns
 from condrank.nodes import Nodes
 from condrank.rankers.base import fitted_of
 from condrank.rankers.restrictions import joined
-from condrank.service.changing import ChangingObjects, Node, NodeId, computing
+from condrank.service.changing import Node, NodeId, computing
 from condrank.service.columns import kinds_of
+from condrank.service.explaining import ExplainingModel
 from condrank.service.new_nodes import known_rows, read_new, stack
 from condrank.service.objects import NodeNames, as_json
 from condrank.service.refusals import Refusal
@@ -41,7 +42,7 @@ class Answer:
     probabilities: list[float] | None = None
 
 
-class ServedModel(ChangingObjects):
+class ServedModel(ExplainingModel):
     """A fitted ranker ready for requests; any number of threads may use it.
 
     Parameters

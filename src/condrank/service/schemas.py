@@ -11,6 +11,7 @@ from condrank.service.given import WHOLE, AnyId, AnyNode, Chosen, wrong
 ShownId = str | int | float | bool
 Role = Literal["queries", "objects"]
 Order = Literal["best", "worst"]
+By = Literal["labels", "nodes", "features", "parts"]
 PLACES = 10  # of a ranking if a request does not say how many, or fewer if the service has a lower limit
 
 
@@ -100,6 +101,40 @@ class ScoreAnswer(BaseModel):
     probabilities: Annotated[
         list[float] | None, Field(description="Of contests (logistic loss): that the query wins; absent otherwise.")
     ] = None
+
+
+class ExplainRequest(Strict):
+    """An object whose score is to be explained; or two, whose order is."""
+
+    query: AnyNode
+    object: AnyNode
+    other: Annotated[AnyNode | None, Field(description="Why is the object ranked above or below this one?")] = None
+    by: Annotated[
+        By | None, Field(description="What the score is a sum over; by default what suits the model best.")
+    ] = None
+    top: Annotated[int, Field(ge=1, strict=True, description="Most contributions, largest first."), WHOLE] = PLACES
+
+
+class ExplainAnswer(BaseModel):
+    """A score, or the difference of two, as an exact sum: all contributions and the rest add up to the total."""
+
+    model: Annotated[str, Field(description="Fingerprint of the file of the model that answered.")]
+    query: ShownId
+    object: ShownId
+    other: ShownId | None
+    score: float
+    other_score: float | None
+    total: Annotated[float, Field(description="What is explained: the score, or the difference of the two.")]
+    by: By
+    sentence: Annotated[str, Field(description="The explanation in words.")]
+    contributions: Annotated[
+        list[dict[str, Any]],
+        Field(description="The largest, each with what it belongs to: a label, a node, a feature or parts."),
+    ]
+    n_contributions: Annotated[int, Field(description="How many there are in all.")]
+    rest: Annotated[
+        dict[str, float], Field(description="What belongs to none of them: prior, intercept, centre of the scale.")
+    ]
 
 
 class AddRequest(Strict):

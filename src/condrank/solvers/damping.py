@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 # The part that is left out is at most this, relative to the largest possible value, 1.
-LEFT_OUT = 1e-15
+LEFT_OUT = 1e-14
 
 
 def damping_factors(sigma: np.ndarray, tau: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:

@@ -175,6 +175,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 names.append(name)
         return np.array(names, dtype=object)
 
+    def feature_columns(self, view: str | None = None) -> list[str]:
+        """The column that each feature was made of; of one of the two views if the columns are split."""
+        check_is_fitted(self, "kinds_")
+        names: list[str] = []
+        for name, kind in self.kinds_.items():
+            if view is not None and (kind == "text") != (view == TEXT_VIEW):
+                continue
+            sizes = {"categorical": self.categories_, "text": {n: v.vocabulary_ for n, v in self.vectorizers_.items()}}
+            names += [name] * (len(sizes[kind][name]) if kind in sizes else 1)
+        return names
+
     def to_state(self) -> State:
         """Everything that was fitted, as plain values (for JSON) and arrays; `from_state` reads it."""
         check_is_fitted(self, "kinds_")

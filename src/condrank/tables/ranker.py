@@ -27,6 +27,7 @@ from condrank.rankers.intervals import recalibrated as recalibrate
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import joined, read_restriction
 from condrank.tables.defaults import default_ranker, is_split
+from condrank.tables.explained import TableExplained
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.intervals import TableIntervals
 from condrank.tables.known import know
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from condrank.tables.index import TableIndex
 
 
-class TableRanker(TableIntervals):
+class TableRanker(TableIntervals, TableExplained):
     """A ranker of tables: it learns from a table of nodes and one of edges, and ranks by id or by columns of new nodes.
 
     Parameters
