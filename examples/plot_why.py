@@ -46,8 +46,8 @@ why = ranker.explain(young, best, worst)
 print(why)
 
 # %%
-# As a waterfall: bars from zero to the difference of the two scores. With a linear kernel a score is a sum of products of
-# a column of the person and a column of the film, and each gets one half.
+# As a waterfall: bars from zero to the difference of the two scores. With a linear kernel a score is a sum of products
+# of a column of the person and a column of the film, and each gets one half.
 
 ax = plt.subplots(figsize=(8, 3), layout="constrained")[1]
 why.plot("features", ax=ax)
