@@ -20,6 +20,7 @@ STORIES = (
     "drugs",
     "kernel_parts",
     "intervals",
+    "suggestions",
     "pokemon",
     "theory",
 )

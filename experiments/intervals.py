@@ -20,6 +20,8 @@ SETTINGS = {1: "only the edge is new", 2: "new conditioning node", 3: "new objec
 #: Share of the nodes of each side, and in setting 1 of the edges, that are new.
 NEW = 0.25
 N_ENZYMES, N_PLAYERS, N_GAMES = 400, 200, 4000
+#: Posterior intervals of incomplete graphs with more edges need hundreds of iterative solves and are left out.
+MOST_EDGES = 20_000
 Interval = Callable[[ConditionalRanker, RelationGraph], tuple[np.ndarray, np.ndarray]]
 
 
@@ -72,7 +74,18 @@ def one_width(ranker: ConditionalRanker, test: RelationGraph) -> tuple[np.ndarra
     return scores - (upper - lower) / 2, scores + (upper - lower) / 2
 
 
-METHODS: dict[str, Interval] = {"predict_interval": of_setting, "one width, from left-out edges": one_width}
+def by_posterior(ranker: ConditionalRanker, test: RelationGraph) -> tuple[np.ndarray, np.ndarray]:
+    """Score ± 1.645 standard deviations of a new label: those of the score and of the noise, if the model is right."""
+    scores, std = ranker.predict(test, return_std=True)
+    half = 1.645 * np.hypot(std, ranker.posterior_.noise_std or 0.0)
+    return scores - half, scores + half
+
+
+METHODS: dict[str, Interval] = {
+    "predict_interval": of_setting,
+    "one width, from left-out edges": one_width,
+    "posterior": by_posterior,
+}
 
 
 @dataclass
@@ -100,7 +113,9 @@ class Covered:
         f"In each draw a quarter of the nodes (of both sides) are new, in setting 1 a quarter of the edges. "
         f"{N_ENZYMES} enzymes are drawn each time; rock-paper-scissors has {N_PLAYERS} players and {N_GAMES:,} games, "
         "and a label is the outcome of one game. λ is 1 everywhere, whether it is good or not.",
-        "One width is what leaving out single edges (or folds of them) gives, used for all pairs.",
+        "One width is what leaving out single edges (or folds of them) gives, used for all pairs. Posterior intervals "
+        "have the standard deviation of the score and of the estimated noise; they rely on the model, and are left out "
+        f"for incomplete graphs of more than {MOST_EDGES:,} edges (setting 1 of the enzymes), where they take long.",
     ),
     files=("davis/davis.npz", "enzymes_pdb_ec/subset_ge5.npz"),
 )
@@ -116,6 +131,8 @@ def intervals(run: Run) -> Iterator[Row]:
                 fitted = ranker.fit(train)
                 truth = without_loops(test)
                 for method, interval in METHODS.items():
+                    if interval is by_posterior and not train.is_complete and train.n_edges > MOST_EDGES:
+                        continue
                     covered = found.setdefault((setting, method), Covered())
                     with clock() as seconds:
                         covered.add(truth, *interval(fitted, test))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 
 from condrank import ConditionalRanker, TableRanker
 from service.served import (
@@ -163,6 +164,8 @@ def test_predictions_have_what_the_model_has(client, tmp_path):
         for one, (query, other) in zip(found, ((["Node 1"], ["Node 2"]), (NEW, NEW)), strict=True):
             lower, upper = fitted.predict_interval(_table(query), _table(other), coverage=0.6)
             np.testing.assert_allclose([one["lower"], one["upper"]], [lower[0, 0], upper[0, 0]])
+        plain = served.post("/predict", json={"pairs": pairs, "std": True}).json()["predictions"]
+        assert plain[0]["std"] == pytest.approx(fitted.ranker_.predict(["Node 1"], ["Node 2"], True)[1][0, 0])
         infinite = served.post("/predict", json={"pairs": pairs[1:], "coverage": 0.999}).json()["predictions"]
         assert infinite[0]["lower"] is None
 

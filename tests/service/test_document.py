@@ -111,7 +111,7 @@ def bodies(ranker, kind):
     few = st.lists(pair, min_size=1, max_size=2)
     many = st.tuples(pair, st.sampled_from([49, 50, 51])).map(lambda item: [item[0]] * item[1])
     score = st.fixed_dictionaries({"pairs": kept(few | few | few | st.lists(pair | VALUES, max_size=2) | many)})
-    extra = {"coverage": st.none() | st.floats(-0.5, 1.5)}
+    extra = {"coverage": st.none() | st.floats(-0.5, 1.5), "std": st.booleans()}
     predict = st.fixed_dictionaries({"pairs": kept(few | few | st.lists(pair | VALUES, max_size=2))}, optional=extra)
     other = kept(st.sampled_from(objects) | nodes(objects, NEW_NODES[kind][1]))
     sums = st.sampled_from(["labels", "nodes", "features", "parts", "parts", "all"])

@@ -15,6 +15,8 @@ from typer.core import TyperGroup
 from condrank._version import __version__
 from condrank.cli import demo, diagnose, evaluate, explain, fit, info, plan, predict, rank, report, reproduce, serve
 from condrank.cli.options import OnceCommand, expanded
+from condrank.cli.suggest import EPILOG as TO_SUGGEST
+from condrank.cli.suggest import suggest
 from condrank.cli.terminal import INTERRUPTED, fail, guarded
 from condrank.cli.visible import visible
 
@@ -70,6 +72,7 @@ app.command(cls=OnceCommand, epilog=evaluate.EPILOG)(guarded(expanded(evaluate.e
 app.command(cls=OnceCommand, epilog=report.EPILOG)(guarded(expanded(report.report)))
 app.command(cls=OnceCommand, epilog=serve.EPILOG)(guarded(serve.serve))
 app.command(cls=OnceCommand, epilog=reproduce.EPILOG)(guarded(reproduce.reproduce))
+app.command(cls=OnceCommand, epilog=TO_SUGGEST)(guarded(suggest))
 
 
 def _show_version(asked: bool) -> None:

@@ -13,7 +13,7 @@ from condrank.cli.inputs import check_model, read_described, read_model
 from condrank.cli.learning import learn, say_choices, warnings_kept
 from condrank.cli.options import Model, Tables, option_names
 from condrank.cli.output import write_json
-from condrank.cli.terminal import fail, show, steps
+from condrank.cli.terminal import fail, say, show, steps
 from condrank.cli.wording import as_typed
 from condrank.cli.writing import check_writable, writing
 
@@ -59,7 +59,10 @@ def fit(
         asked = read_model(model, graph, tables)
         fitted = learn(asked, graph, step)
         if intervals:
-            fitted.calibrate()
+            try:
+                fitted.calibrate()
+            except ValueError as error:  # the model is worth keeping
+                say(f"no intervals: {error}")
         step("saving")
         with writing(target):
             fitted.save(output, training=keep_labels)

@@ -1,4 +1,4 @@
-"""``condrank predict``: scores of given pairs, with probabilities and intervals."""
+"""``condrank predict``: scores of given pairs, with probabilities, standard deviations and intervals."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def predict(
         float | None,
         typer.Option(help="Coverage of the intervals.", show_default="0.9, if the model has left-out residuals"),
     ] = None,
+    std: Annotated[bool, typer.Option("--std", help="Add standard deviations of the scores.")] = False,
     form: Annotated[
         Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
     ] = None,
@@ -89,6 +90,7 @@ def predict(
                         queries.take(of_queries[here]),
                         others.take(of_others[here]),
                         coverage=coverage,
+                        std=std,
                     ),
                 )
     names = ["query", "object", *found]

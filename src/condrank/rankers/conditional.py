@@ -28,12 +28,13 @@ from condrank.rankers.explained import Explained
 from condrank.rankers.intervals import Intervals
 from condrank.rankers.learned import Learned
 from condrank.rankers.saving import Saved
+from condrank.rankers.suggesting import Suggesting
 from condrank.rankers.uncertain import Uncertain
 from condrank.solvers.path import solve_path
 from condrank.solvers.system import Options
 
 
-class ConditionalRanker(CallbackSupportMixin, Saved, Uncertain, Learned, Contests, Intervals, Explained):
+class ConditionalRanker(CallbackSupportMixin, Saved, Uncertain, Learned, Contests, Intervals, Explained, Suggesting):
     """Learn to rank objects for an object, from nodes (objects with features) and edges (values of some pairs of them).
 
     A ranking is for one node v, the conditioning node (or query). It orders objects v' by score, highest first. The

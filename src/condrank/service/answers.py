@@ -76,7 +76,7 @@ def predictions_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
     """Scores and how sure they are, as `schemas.PredictAnswer` describes them."""
     asked = read_predict(body, limits)
     queries, objects = [one.query for one in asked.pairs], [one.object for one in asked.pairs]
-    found = model.predict(queries, objects, asked.coverage)
+    found = model.predict(queries, objects, asked.coverage, asked.std)
     return to_json({"model": model.file_fingerprint, "predictions": found})
 
 

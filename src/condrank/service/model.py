@@ -176,15 +176,19 @@ class ServedModel(ExplainingModel):
         return scores.tolist()
 
     def predict(
-        self, queries: Sequence[NodeId | Node], objects: Sequence[NodeId | Node], coverage: float | None
+        self,
+        queries: Sequence[NodeId | Node],
+        objects: Sequence[NodeId | Node],
+        coverage: float | None,
+        std: bool = False,
     ) -> list[dict[str, float | None]]:
-        """Score of aligned pairs, with probability and interval as far as the model has them."""
+        """Score of aligned pairs, with probability, standard deviation and interval as far as the model has them."""
         with self._turns.together():
             first, second = self._read(queries, "queries")[0], self._read(objects, "objects")[0]
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 # Infinite ends are null in the answer.
-                columns = judge_pairs(self.ranker.ranker_, first, second, coverage=coverage, warns=False)
+                columns = judge_pairs(self.ranker.ranker_, first, second, coverage=coverage, std=std, warns=False)
         except ValueError as error:
             raise Refusal(422, f"{error!s:.400}") from None
         rows = zip(*(column.tolist() for column in columns.values()), strict=True)

@@ -171,6 +171,7 @@ class PredictRequest(ScoreRequest):
             description="Coverage of the intervals; by default 0.9 if the model has what it takes.",
         ),
     ] = None
+    std: Annotated[StrictBool, Field(description="Also standard deviations of the scores.")] = False
 
 
 class Prediction(BaseModel):
@@ -178,6 +179,7 @@ class Prediction(BaseModel):
 
     score: float
     probability: Annotated[float | None, Field(description="That the query beats the object; logistic loss.")] = None
+    std: Annotated[float | None, Field(description="Standard deviation of the score.")] = None
     lower: float | None = None
     upper: float | None = None
 

@@ -1,4 +1,4 @@
-"""Intervals of a ranker of tables, by id or by columns."""
+"""Intervals and suggestions of a ranker of tables, by id or by columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from condrank.graph import RelationGraph
 from condrank.rankers.intervals import Intervals, interval, known_nodes
+from condrank.rankers.suggesting import Suggestions, suggest
 from condrank.tables.known_tables import KnownTables
 
 
@@ -40,8 +41,26 @@ class TableIntervals(KnownTables):
         ranker.calibrate(None if graph is None else self.encode(graph), **options)  # type: ignore[attr-defined]
         return self
 
-    def _with_intervals(self) -> Intervals:
+    def suggest_edges(
+        self,
+        n: int = 10,
+        *,
+        by: str = "variance",
+        queries: Any = None,
+        objects: Any = None,
+        cost: Any = None,
+        max_pairs: int = 1000,
+        random_state: Any = None,
+    ) -> Suggestions:
+        """Pairs to measure next, by id, as `ConditionalRanker.suggest_edges`; nodes are given as for `predict`."""
+        ranker = self._with_intervals("suggestions")
+        first = self.queries_.nodes if queries is None else self.queries_.read(queries, "queries")[0]
+        second = self.objects_.nodes if objects is None else self.objects_.read(objects, "objects")[0]
+        return suggest(ranker, n, by, first, second, cost, max_pairs, random_state)
+
+    def _with_intervals(self, what: str = "intervals") -> Intervals:
         check_is_fitted(self, "ranker_")
-        if not isinstance(self.ranker_, Intervals):
-            raise ValueError(f"intervals need a ConditionalRanker, got {type(self.ranker_).__name__}")
-        return self.ranker_
+        ranker = getattr(self.ranker_, "best_ranker_", self.ranker_)  # what a search has chosen
+        if not isinstance(ranker, Intervals):
+            raise ValueError(f"{what} need a ConditionalRanker, got {type(ranker).__name__}")
+        return ranker

@@ -1,4 +1,4 @@
-"""What a fitted ranker says of single pairs: score, probability and interval."""
+"""What a fitted ranker says of single pairs: score, probability, standard deviation and interval."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from scipy.special import expit
 from condrank.nodes import Nodes
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import fitted_of
-from condrank.rankers.intervals import WHAT_IS_NEW, check_intervals, interval, known_nodes, settings_of
+from condrank.rankers.intervals import WHAT_IS_NEW, Intervals, check_intervals, interval, known_nodes, settings_of
 
 COVERAGE = 0.9
 
 
 def judge_pairs(
-    ranker: Any, first: Nodes, second: Nodes, *, coverage: float | None = None, warns: bool = True
+    ranker: Any, first: Nodes, second: Nodes, *, coverage: float | None = None, std: bool = False, warns: bool = True
 ) -> dict[str, np.ndarray]:
-    """Columns for aligned pairs, ``second[i]`` for ``first[i]``: score, probability, lower and upper.
+    """Columns for aligned pairs, ``second[i]`` for ``first[i]``: score, probability, std, lower and upper.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ def judge_pairs(
     coverage : float, optional
         Coverage of the intervals. By default 0.9 if the ranker has the residuals that these pairs need; otherwise
         there are no columns lower and upper. If it is given, a ranker without residuals raises.
+    std : bool
+        Whether to compute standard deviations.
     warns : bool
         Whether to warn of infinite intervals.
 
@@ -43,9 +45,13 @@ def judge_pairs(
     is_logistic = getattr(ranker, "loss", None) == "logistic"
     if is_logistic:
         columns["probability"] = expit(scores)
-    if is_logistic and coverage is not None:
+    if std:
+        columns["std"] = np.sqrt(fitted.posterior.pair_variances(first, second))
+    if coverage is not None and is_logistic:
         check_intervals(ranker)  # says why there are none
-    if is_logistic:
+    if is_logistic or not isinstance(ranker, Intervals):
+        if coverage is not None:
+            raise ValueError(f"intervals need a ConditionalRanker, got {type(ranker).__name__}")
         return columns
     known = known_nodes(ranker, first, second)
     missing = [one for one in np.unique(settings_of(*known)).tolist() if one not in fitted.residuals]
