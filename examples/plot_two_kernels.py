@@ -40,7 +40,7 @@ of_targets = pd.DataFrame(target_kernel, targets, targets)
 
 graph = RelationGraph(of_drugs.loc[:, of_drugs.index], measured, objects=of_targets)
 print(graph, graph.ids[:3])
-ranker = ConditionalRankerCV(np.logspace(-2, 2, 5), 3, loss="ranking", kernel="precomputed", random_state=0)
+ranker = ConditionalRankerCV(np.logspace(-5, 2, 8), 3, loss="ranking", kernel="precomputed", random_state=0)
 
 # %%
 # A number without its setting says little: new pairs of known drugs and targets (1) are easy, new drugs (2), new
