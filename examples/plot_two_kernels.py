@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph
+from condrank import ConditionalRanker, RelationGraph
 from condrank.baselines import NearestNeighbours
 from condrank.model_selection import SettingSplit, cross_validate_settings
 
@@ -35,16 +35,15 @@ of_drugs = pd.DataFrame(drug_kernel, drugs, drugs).sample(frac=1, random_state=0
 of_targets = pd.DataFrame(target_kernel, targets, targets)
 
 # %%
-# Labels that do not fit would be refused, with the first of them. λ is chosen by what is held out in each training
-# graph.
+# Labels that do not fit would be refused, with the first of them.
 
 graph = RelationGraph(of_drugs.loc[:, of_drugs.index], measured, objects=of_targets)
 print(graph, graph.ids[:3])
-ranker = ConditionalRankerCV(np.logspace(-5, 2, 8), 3, loss="ranking", kernel="precomputed", random_state=0)
+ranker = ConditionalRanker(loss="ranking", alpha=0.1, kernel="precomputed")
 
 # %%
-# A number without its setting says little: new pairs of known drugs and targets (1) are easy, new drugs (2), new
-# targets (3), and both new (4) are harder. Nearest neighbours cannot rank new targets.
+# A number without its setting says little: what is new can be a pair of known nodes (1), the drug (2),
+# the target (3), or both (4). Here new drugs are the hard part. Nearest neighbours cannot rank new targets.
 
 folds = SettingSplit(4, 3, random_state=0)
 ours = cross_validate_settings(ranker, graph, cv=folds)

@@ -23,7 +23,7 @@ INVALID = {
     "an unknown name": ({"queries": ["Node 1"], "top": 3}, "unknown name 'top'"),
     "too many": ({"queries": ["Node 1"] * 6}, "queries: expected at most 5, got 6"),
     "k too large": ({"queries": ["Node 1"], "k": 51}, "k: expected at most 50, got 51"),
-    "k zero": ({"queries": ["Node 1"], "k": 0}, "k: expected greater"),
+    "k zero": ({"queries": ["Node 1"], "k": 0}, "k: expected at least 1"),
     "k text": ({"queries": ["Node 1"], "k": "3"}, "k"),
     "a column missing": ({"queries": ["Node 1", {"x": 3, "kind": "a"}]}, "queries.1 lacks column 'born'"),
     "no column": ({"queries": [{}]}, "queries.0 is empty"),

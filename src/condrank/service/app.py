@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import SecretStr
 
 from condrank._version import __version__
+from condrank.frames.alike import spelled_alike
 from condrank.service.answers import (
     added_json,
     explanation_json,
@@ -301,7 +302,9 @@ async def _refuse_unknown(request: Request) -> None:
     known = [one.alias for one in request.scope["route"].dependant.query_params]
     unknown = next((name for name in request.query_params if name not in known), None)
     if unknown is not None:
-        raise Refusal(422, f"unknown parameter {unknown!r:.60}; this address takes {', '.join(known) or 'none'}")
+        near = spelled_alike(unknown, dict.fromkeys(known), 1)
+        advice = f"did you mean {near[0]!r}?" if near else f"this address takes {', '.join(known) or 'none'}"
+        raise Refusal(422, f"unknown parameter {unknown!r:.60}; {advice}")
 
 
 async def _json_body(request: Request) -> bytes:

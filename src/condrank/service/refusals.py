@@ -24,6 +24,23 @@ CODES = {
     503: "busy",
     504: "too_long",
 }
+# What pydantic says about a value, by type of error, as people would say it.
+PLAIN = {
+    "missing": "is missing",
+    "list_type": "expected a list",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than_equal": "expected at most {le}",
+    "too_short": "expected a list of at least {min_length}",
+    "string_too_long": "expected at most {max_length} characters",
+    "model_type": "expected a JSON object",
+    "model_attributes_type": "expected a JSON object",
+    "dict_type": "expected a JSON object",
+}
 SHOWN = 3  # errors of a body that are listed
 
 
@@ -61,7 +78,11 @@ def add_handlers(app: FastAPI, headers: dict[str, str]) -> None:
 
     @app.exception_handler(HTTPException)
     async def failed(request: Request, error: HTTPException) -> Response:
-        known = {404: f"there is nothing at {request.url.path!r:.200}"}
+        allowed = dict(error.headers or {}).get("Allow", "another method")
+        known = {
+            404: f"there is nothing at {request.url.path!r:.200}; /docs lists what can be asked",
+            405: f"{request.method} is not for this address: use {allowed}",
+        }
         message = known.get(error.status_code) or HTTPStatus(error.status_code).phrase.lower()
         return refusal(error.status_code, message, headers=error.headers)
 
@@ -83,4 +104,7 @@ def listed(errors: Any) -> str:
 
 
 def _sentence(error: Any) -> str:
-    return error["msg"].replace("Input should be ", "expected ")
+    """What is wrong, in plain words; pydantic's own where there are none here."""
+    limits = error.get("ctx", {})
+    plain = PLAIN.get(error["type"])
+    return plain.format(**limits) if plain else error["msg"].replace("Input should be ", "expected ")

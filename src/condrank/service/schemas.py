@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
+from condrank.frames.alike import spelled_alike
 from condrank.service.given import WHOLE, AnyId, AnyNode, Chosen, wrong
 
 ShownId = str | int | float | bool
@@ -28,7 +29,9 @@ class Strict(BaseModel):
             next((name for name in given if name not in cls.model_fields), None) if isinstance(given, dict) else None
         )
         if unknown is not None:
-            raise wrong(f"unknown name {unknown!r:.60}, expected {', '.join(cls.model_fields)}")
+            near = spelled_alike(str(unknown), cls.model_fields, 1)
+            advice = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(cls.model_fields)}"
+            raise wrong(f"unknown name {unknown!r:.60}; {advice}")
         return given
 
 
