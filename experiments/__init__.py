@@ -22,6 +22,7 @@ STORIES = (
     "intervals",
     "suggestions",
     "pokemon",
+    "defaults",
     "theory",
 )
 

@@ -49,7 +49,7 @@ def _is_matrix(nodes: Nodes) -> bool:
         return False
     # Up to rounding: columns of a kernel matrix that are taken as features would contain held-out nodes.
     gap = float(np.abs(base - base.T).max())
-    return bool(gap <= 1e-5 * float(np.abs(base).max()) and (np.diag(base) > 0).all())
+    return gap <= 1e-5 * float(np.abs(base).max())
 
 
 def sides_for(space: Space, number: int, matrices: frozenset[str | None]) -> list[tuple[str, Side]]:
@@ -73,7 +73,7 @@ def _parts(space: Space, number: int, view: str | None, is_matrix: bool) -> list
     if is_matrix:
         nodes = space.samples[number].view(view)
         diagonal = np.diag(nodes.kernel_with(nodes))
-        even = np.ptp(diagonal) <= 1e-6 * np.abs(diagonal).max()
+        even = np.ptp(diagonal) <= 1e-6 * np.abs(diagonal).max() or diagonal.min() <= 0
         return [(RAW, Part(view, family)) for family in (("precomputed",) if even else ("unit", "precomputed"))]
     if sparse.issparse(space.samples[number].view(view).base):
         return [(RAW, Part(view, "cosine")), (UNIT, Part(view, "rbf")), (RAW, Part(view, "linear"))]
