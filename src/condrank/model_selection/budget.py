@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 #: Seconds that have passed; tests replace it.
 clock: Callable[[], float] = time.perf_counter
-# Seconds for an operation before anything was timed: a slow core.
-FIRST_RATE = 2e-10
+# Seconds for an operation before any of its kind was timed, on a quick core. An estimate that is too low costs one
+# holdout, after which the candidate is given up; one that is too high would leave a whole kind of candidates untried.
+FIRST_RATE = 1e-11
 # Seconds that a candidate takes however small it is: they say nothing about larger ones.
 OVERHEAD = 0.05
 # Estimates are raised by this, because a candidate that takes longer than estimated cannot be stopped halfway.

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker, StrengthRanker, TwoStepRidge
 from condrank.graph import RelationGraph
-from condrank.kernels import read_kernel
+from condrank.kernels import Linear, read_kernel
 from condrank.model_selection.choices import ALPHAS, DISTANCES, Choice, Part, Side, Space
 from condrank.model_selection.judging import Candidate
 from condrank.model_selection.preparation import QUANTILE, RAW, STANDARD, UNIT
@@ -76,7 +76,10 @@ def _parts(space: Space, number: int, view: str | None, is_matrix: bool) -> list
         even = np.ptp(diagonal) <= 1e-6 * np.abs(diagonal).max() or diagonal.min() <= 0
         return [(RAW, Part(view, family)) for family in (("precomputed",) if even else ("unit", "precomputed"))]
     if sparse.issparse(space.samples[number].view(view).base):
-        return [(RAW, Part(view, "cosine")), (UNIT, Part(view, "rbf")), (RAW, Part(view, "linear"))]
+        found = [(RAW, Part(view, "cosine")), (UNIT, Part(view, "rbf")), (RAW, Part(view, "linear"))]
+        lengths = Linear().diagonal(space.sample(number, view, RAW))
+        # Of rows of unit length, as tf-idf has them, linear and cosine kernels are the same.
+        return found[:2] if np.allclose(lengths[lengths > 0], 1, atol=1e-3) else found
     low, high = np.quantile(space.deviations(number, view), (0.1, 0.9))
     if high <= ALIKE * low:
         near = [(RAW, Part(view, "rbf")), (RAW, Part(view, "laplacian"))]
