@@ -197,15 +197,15 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by a part of them")
     async def nodes(
         prefix: Annotated[str, Query(max_length=1000, description="First letters of the ids.")] = "",
-        part: Annotated[str, Query(max_length=1000, description="Any part of the ids, instead of a prefix.")] = "",
+        part: Annotated[
+            str, Query(max_length=1000, description="A text that the ids contain; with a prefix, both hold.")
+        ] = "",
         start: Annotated[int, Query(ge=0, le=2**31), WHOLE_TEXT] = 0,
         limit: Annotated[int, Query(ge=1, le=MOST_NODES), WHOLE_TEXT] = 50,
         role: Role = "queries",
     ) -> Any:
-        if prefix and part:
-            raise Refusal(422, "prefix and part cannot both be given: a prefix is a part too")
         if part:  # reads all ids, so not on the loop that serves everyone
-            total, ids = await asyncio.to_thread(holder.current.find_part, role, part, start, limit)
+            total, ids = await asyncio.to_thread(holder.current.find_part, role, prefix, part, start, limit)
         else:
             total, ids = holder.current.find(role, prefix, start, limit)
         return NodesAnswer(total=total, start=start, ids=ids)

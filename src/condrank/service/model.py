@@ -202,10 +202,10 @@ class ServedModel(ExplainingModel):
         with self._turns.together():
             return self.names[role].find(prefix, start, limit)
 
-    def find_part(self, role: str, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
-        """How many ids contain a text (in any case), and a page of them: those that begin with it first. O(n ids)."""
+    def find_part(self, role: str, prefix: str, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
+        """How many ids begin with a prefix and contain a text, and a page: those that begin with the text first. O(n)."""
         with self._turns.together():
-            return self.names[role].find_part(part, start, limit)
+            return self.names[role].find_part(prefix, part, start, limit)
 
     def node(self, one: NodeId, role: str) -> tuple[Any, int, dict[str, Any]]:
         """Id, position and columns of a known node."""

@@ -95,10 +95,12 @@ class NodeNames:
         page = self._sorted[first + start : min(last, first + start + limit)]  # not all: they can be a million
         return last - first, [self.ids[place] for _, place in page]
 
-    def find_part(self, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
-        """How many ids contain a text (in any case), and a page of them: those that begin with it first. O(n)."""
-        part = part.casefold()
-        matching = [(text.find(part) > 0, place) for text, place in self._sorted if part in text]
+    def find_part(self, prefix: str, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
+        """How many ids begin with a prefix and contain a text, and a page: those that begin with the text first. O(n)."""
+        prefix, part = prefix.casefold(), part.casefold()
+        matching = [
+            (text.find(part) > 0, place) for text, place in self._sorted if part in text and text.startswith(prefix)
+        ]
         ordered = [place for later in (False, True) for is_later, place in matching if is_later is later]
         return len(ordered), [self.ids[place] for place in ordered[start : start + limit]]
 
