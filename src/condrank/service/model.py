@@ -203,7 +203,7 @@ class ServedModel(ExplainingModel):
             return self.names[role].find(prefix, start, limit)
 
     def find_part(self, role: str, prefix: str, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
-        """How many ids begin with a prefix and contain a text, and a page: those that begin with the text first. O(n)."""
+        """How many ids begin with a prefix and contain a text, and a page, those that begin with it first. O(n)."""
         with self._turns.together():
             return self.names[role].find_part(prefix, part, start, limit)
 

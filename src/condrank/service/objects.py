@@ -96,7 +96,7 @@ class NodeNames:
         return last - first, [self.ids[place] for _, place in page]
 
     def find_part(self, prefix: str, part: str, start: int, limit: int) -> tuple[int, list[Any]]:
-        """How many ids begin with a prefix and contain a text, and a page: those that begin with the text first. O(n)."""
+        """How many ids begin with a prefix and contain a text, and a page, those that begin with it first. O(n)."""
         prefix, part = prefix.casefold(), part.casefold()
         matching = [
             (text.find(part) > 0, place) for text, place in self._sorted if part in text and text.startswith(prefix)
