@@ -120,6 +120,17 @@ def test_two_ticked_objects_are_compared(view, ranker):
     assert view.text("#comparison") == "Tick two objects to compare them."
 
 
+def test_the_first_two_come_with_a_probability_and_a_reason(view, ranker):
+    busiest = ranker.query_ids_[int(np.argmax((~np.isnan(ranker.graph_.to_dense())).sum(axis=1)))]
+    view.fill("#node", busiest)
+    view.press("ENTER")
+    one, other = ranker.rank([busiest], top=2).ids[0]
+    assert "Which score is higher" in view.text("#comparison")
+    assert view.text("#comparison .why").startswith(f"{one} is ranked above {other} for {busiest}")
+    view.all("#ranking tbody input")[4].click()
+    assert view.all("#comparison .why") == []
+
+
 def test_arrow_keys_move_along_the_ranking_and_the_focus_is_visible(view):
     view.run("document.querySelector('#ranking tbody input').focus()")
     view.press("ARROW_DOWN")

@@ -78,6 +78,9 @@ const comparison = (query, picked, known, chance, widths) => {
   const sides = make("div", undefined, "versus");
   sides.append(side(a, first.place, widths[0]), side(b, second.place, widths[1]));
   parts.push(sides);
+  if (known.above !== undefined)
+    parts.push(make("h4", "Which score is higher"), splitBar(known.above, one, other));
+  if (known.why) parts.push(make("h4", "Why"), make("p", known.why, "why"));
   if (known.duel !== undefined) {
     parts.push(make("h4", "Against each other"), splitBar(known.duel, one, other));
   }

@@ -13,6 +13,8 @@ import numpy as np
 MOST_BYTES = 1_800_000
 #: Characters of a name or cell that are shown.
 MOST_TEXT = 120
+#: Characters of the reason of an order.
+MOST_REASON = 1000
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class RankedNode:
         Positions and ids of the ranked objects.
     scores, truth : sequence of float
         Their scores, and the observed relation, NaN if there is none.
+    first_two : tuple of (float, str) or None
+        Probability that the first object has a higher score than the second, and why; None if it is not known.
     """
 
     position: int
@@ -46,6 +50,7 @@ class RankedNode:
     object_names: Sequence[Any]
     scores: Sequence[float]
     truth: Sequence[float]
+    first_two: tuple[float, str] | None = None
 
 
 def embedded_data(
@@ -54,8 +59,8 @@ def embedded_data(
     """Names, columns and rankings of n conditioning nodes, or of a random part of them that fits into `MOST_BYTES`.
 
     ``names`` has each node that occurs once. ``queries`` has for each conditioning node: the number of its name, loss,
-    number of observed objects, cells, numbers of the ranked objects' names, their scores, and the truth, null if it was
-    not observed.
+    number of observed objects, cells, numbers of the ranked objects' names, their scores, the truth, null if it was
+    not observed, and the probability and the reason of the order of the first two, where they are known.
 
     Parameters
     ----------
@@ -92,6 +97,8 @@ def embedded_data(
             [rounded(score) for score in one.scores],
             [rounded(value) for value in one.truth],
         ]
+        if one.first_two is not None:
+            query.append([rounded(one.first_two[0]), one.first_two[1][:MOST_REASON]])
         size += len(json.dumps([query, names[before:]], separators=(",", ":")))
         if size > MOST_BYTES and queries:
             break

@@ -6,7 +6,7 @@
 //   find(text)   { total, nodes }: how many names contain the text, and the first of these nodes
 //   step(node, by)    the node so many places further in their order
 //   ranking(node, k)  { node, says, columns: [[name, text]], objects: [{ name, score, truth, node }] }
-//   compared(node, first, second)  what is known of two objects beside their scores: { columns, first, second, duel }
+//   compared(node, first, second)  what is known of two objects beside their scores: { columns, first, second, duel, above, why }
 //   chance(score)     the probability that the conditioning node beats an object with this score, or undefined
 // A node is { name, at }; an object has one if it can be picked itself. All answers may be promises.
 const MOST = 200; // suggestions at a time
@@ -23,7 +23,7 @@ const chanceOf = (scale, incoming) => (score) => {
 };
 
 const embedded = ({ names, columns, queries, scale, incoming }) => {
-  const [NAME, LOSS, OBSERVED, CELLS, OBJECTS, SCORES, TRUTH] = [0, 1, 2, 3, 4, 5, 6];
+  const [NAME, LOSS, OBSERVED, CELLS, OBJECTS, SCORES, TRUTH, SURE] = [0, 1, 2, 3, 4, 5, 6, 7];
   const nodes = queries.map((query, at) => ({ name: names[query[NAME]], at }));
   const lower = nodes.map((node) => node.name.toLowerCase());
   const byName = new Map(queries.map((query, at) => [query[NAME], nodes[at]]));
@@ -58,7 +58,7 @@ const embedded = ({ names, columns, queries, scale, incoming }) => {
         says: `${right} Observed: ${query[OBSERVED].toLocaleString("en")}.`,
         columns: columns.map((name, column) => [name, query[CELLS][column]]),
         objects: query[OBJECTS].slice(0, k).map((object, place) => ({
-          name: names[object], score: query[SCORES][place], truth: query[TRUTH][place], node: byName.get(object),
+          name: names[object], score: query[SCORES][place], truth: query[TRUTH][place], node: byName.get(object), place,
         })),
       };
     },
@@ -70,7 +70,10 @@ const embedded = ({ names, columns, queries, scale, incoming }) => {
         const place = query[OBJECTS].findIndex((object) => names[object] === second.name);
         duel = place < 0 ? undefined : chance(query[SCORES][place]);
       }
-      return { columns, first: own, second: other, duel };
+      // The probability and the reason are known for the first two of some rankings.
+      const ranked = queries[node.at], isFirstTwo = first.place === 0 && second.place === 1;
+      const [above, why] = (isFirstTwo && ranked[SURE]) || [];
+      return { columns, first: own, second: other, duel, above, why };
     },
   };
 };
