@@ -19,6 +19,7 @@ STORIES = (
     "runtime",
     "drugs",
     "kernel_parts",
+    "published",
     "intervals",
     "suggestions",
     "pokemon",

@@ -17,6 +17,8 @@ LOADERS = {
     "Pokémon": (datasets.load_pokemon, "pokemon/pokemon.npz"),
     "Davis": (datasets.load_davis, "davis/davis.npz"),
     "Metz": (datasets.load_metz, "metz/metz.npz"),
+    "KIBA": (datasets.load_kiba, "kiba/kiba.npz"),
+    "MovieLens": (datasets.load_movielens, "ml100k/u.data"),
     "Yamanishi": (datasets.load_yamanishi, "yamanishi/nr.npz"),
 }
 

@@ -35,6 +35,18 @@ def test_metz_has_holes(write, tmp_path):
     assert "not positive semi-definite" in bunch.DESCR
 
 
+def test_kiba_has_holes(write, tmp_path):
+    rng = np.random.default_rng(0)
+    nan = np.nan
+    affinity = np.array([[11.1, nan], [nan, nan], [12.0, 13.5]], np.float32)
+    ids = {"drug_ids": np.array(["CHEMBL1", "CHEMBL2", "CHEMBL3"]), "target_ids": np.array(["P1", "P2"])}
+    write("kiba/kiba.npz", affinity=affinity, K_drug=kernel(rng, 3), K_target=kernel(rng, 2), **ids)
+    bunch = datasets.load_kiba(data_home=tmp_path)
+    np.testing.assert_array_equal(bunch.graph.to_dense(), affinity)
+    assert bunch.graph.n_edges == 3
+    assert list(bunch.graph.ids) == ["CHEMBL1", "CHEMBL2", "CHEMBL3"]
+
+
 @pytest.mark.parametrize("name", ["nr", "e"])
 def test_yamanishi_is_complete_with_a_symmetric_drug_kernel(name, write, tmp_path):
     rng = np.random.default_rng(0)

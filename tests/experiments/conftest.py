@@ -104,6 +104,9 @@ def home(tmp_path_factory):
     rows, columns = np.nonzero(rng.random(affinity.shape) < 0.7)
     indefinite = K_target - 3 * np.eye(26)
     write("metz/metz.npz", drug=rows, target=columns, pKi=affinity[rows, columns], K_drug=K_drug, K_target=indefinite)
+    holes = np.where(rng.random(affinity.shape) < 0.7, affinity, np.nan)
+    of_targets = {"target_ids": np.arange(26).astype(str)}
+    write("kiba/kiba.npz", affinity=holes, K_drug=K_drug, K_target=K_target, **of_targets, **names)
     known = {"A_target_by_drug": (affinity > 1).T, "target_ids": np.arange(26).astype(str), "K_target": K_target}
     write("yamanishi/gpcr.npz", K_drug=K_drug, **known, **names)
     return folder

@@ -19,22 +19,27 @@ load_usps                  factored                    symmetric: the same digit
 load_pokemon               edge list                   reciprocal: who wins
 load_davis                 two domains, complete       affinity of a drug to a target (pKd)
 load_metz                  two domains, with holes     affinity of a drug to a target (pKi)
+load_kiba                  two domains, with holes     affinity of a drug to a target (KIBA score)
+load_movielens             two domains, with holes     rating of a film by a user
 load_yamanishi             two domains, complete       1 where a drug is known to act on a target
 =========================  ==========================  =======================================================
 """
 
 from __future__ import annotations
 
+from condrank.datasets.films import load_movielens
 from condrank.datasets.generated import make_classes, make_digits_task, make_rock_paper_scissors
 from condrank.datasets.newsgroups import load_newsgroups
 from condrank.datasets.real import load_bacteria, load_enzymes, load_pokemon, load_usps
-from condrank.datasets.two_domains import load_davis, load_metz, load_yamanishi
+from condrank.datasets.two_domains import load_davis, load_kiba, load_metz, load_yamanishi
 
 __all__ = [
     "load_bacteria",
     "load_davis",
     "load_enzymes",
+    "load_kiba",
     "load_metz",
+    "load_movielens",
     "load_newsgroups",
     "load_pokemon",
     "load_usps",

@@ -86,6 +86,36 @@ def load_metz(*, data_home: DataHome = None) -> Bunch:
     )
 
 
+def load_kiba(*, data_home: DataHome = None) -> Bunch:
+    """KIBA scores of 2,111 drugs and 229 kinases, 24% of them known, the others NaN; higher binds tighter.
+
+    Parameters
+    ----------
+    data_home : path or None, default=None
+        Folder with "kiba/kiba.npz"; None: the environment variable CONDRANK_DATA. The file has the arrays
+        ``affinity`` (drugs × targets, NaN where unknown), ``K_drug``, ``K_target``, ``drug_ids`` and
+        ``target_ids``.
+
+    Returns
+    -------
+    bunch : Bunch
+        ``graph``, drugs × targets; ``Y`` (2111, 229), scores or NaN; ``K_drug``, ``K_target``; ``drug_ids``
+        (ChEMBL), ``target_ids`` (UniProt); ``DESCR``.
+    """
+    path = files.find("kiba/kiba.npz", data_home, "KIBA", _WITHOUT_FILES)
+    stored = files.read(path, "affinity", "K_drug", "K_target", "drug_ids", "target_ids")
+    return _drugs_and_targets(
+        stored["affinity"].astype(np.float64),
+        stored["K_drug"].astype(np.float64),
+        stored["K_target"].astype(np.float64),
+        stored["drug_ids"],
+        stored["target_ids"],
+        DESCR="Tang et al. 2014, filtered by He et al. 2017: KIBA scores, which combine Ki, Kd and IC50, of 2,111 "
+        "drugs × 229 kinases, 118,254 known. Some drugs were measured with most targets, most with few. Drugs: "
+        "a similarity of their fingerprints; targets: normalised Smith-Waterman.",
+    )
+
+
 def load_yamanishi(name: str = "nr", *, data_home: DataHome = None) -> Bunch:
     """Known interactions of drugs with targets of one protein family: 1 where known, 0 elsewhere.
 
