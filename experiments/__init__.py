@@ -20,6 +20,7 @@ STORIES = (
     "drugs",
     "kernel_parts",
     "published",
+    "films",
     "intervals",
     "suggestions",
     "pokemon",
