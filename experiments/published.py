@@ -222,7 +222,7 @@ def compare(run: Run, bunch: Any, data: Published, setting: int, table: str, tit
     protocol = f"70/10/20, {len(seeds)} seeds; published: {data.source}"
     others = data.numbers.get(setting, {})
     for at, (measure, kind) in enumerate(((MSE, Row), (CONCORDANCE, HigherIsBetter), (LOSS, Row))):
-        theirs = {name: row[at] for name, row in others.items() if at < 2 and row[at] is not None}
+        theirs: dict[str, Any] = {name: row[at] for name, row in others.items() if at < 2 and row[at] is not None}
         for name, number in theirs.items():
             yield Row(table, f"{title}, {measure}", name, None, paper=number, note="published", unit=measure)
         best = None if not theirs else (max if kind is HigherIsBetter else min)(theirs.values())
