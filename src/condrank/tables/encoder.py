@@ -15,10 +15,12 @@ from condrank.base.checks import check_choice, check_count
 from condrank.frames.packing import check_kinds, pack, unpack
 from condrank.frames.table import Table
 from condrank.nodes.views import Views
+from condrank.persistence.arrays import Arrays, Held
 from condrank.tables.imputing import STRATEGIES, fill_from, fill_to, filled_numbers, filled_words, learn_fill
 
 MOST_DENSE = 1000  # categories
-NUMBERS_VIEW, TEXT_VIEW = "numbers", "text"  # of a table that is split
+NUMBERS_VIEW, TEXT_VIEW, ALONE = "numbers", "text", ""  # of a table that is split; the last one of any other
+LATER = ("split", "impute", "prepare")  # parameters that older versions do not have
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
@@ -43,6 +45,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         also used for new ones. Numbers and dates get the median, mean or most frequent value, or 0; categories the
         most frequent one, or a category of their own with "constant"; a missing text is empty. By default missing
         values are an error.
+    prepare : {"standard", "quantile", "unit"}, optional
+        What is done to the features last, learned from the training rows: standardised, mapped to their quantiles, or
+        each row scaled to unit length; a search over models may choose it. By default nothing.
 
     Attributes
     ----------
@@ -80,6 +85,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     categories_: dict[str, np.ndarray]
     vectorizers_: dict[str, TfidfVectorizer]
     fill_: dict[str, float | str]
+    scalings_: dict[str, Any]
     n_features_out_: int
 
     def __init__(
@@ -88,11 +94,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         max_words: int | None = None,
         split: bool = False,
         impute: str | None = None,
+        prepare: str | None = None,
     ):
         self.standardise = standardise
         self.max_words = max_words
         self.split = split
         self.impute = impute
+        self.prepare = prepare
 
     def fit(self, X: Any, y: Any = None) -> TableEncoder:
         """Learn means, categories and words of a table; y is ignored."""
@@ -101,6 +109,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             check_count("max_words", self.max_words)
         check_choice("split", self.split, (False, True))
         check_choice("impute", self.impute, (None, *STRATEGIES))
+        check_choice("prepare", self.prepare, (None, "standard", "quantile", "unit"))
         table = self._checked(Table.read(X, allow_missing=self.impute is not None))
         self.kinds_ = dict(table.kinds)
         self.fill_ = {} if self.impute is None else learn_fill(table, self.impute)
@@ -117,19 +126,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 self.vectorizers_[name] = self._words(name, table.columns[name])
         self._count()
+        self.scalings_ = {}
+        if self.prepare is not None:
+            from condrank.model_selection.preparation import Scaling
+
+            self.scalings_ = {view: Scaling.fit(self.prepare, X) for view, X in self._views(table).items()}
         return self
 
     def transform(self, X: Any) -> Any:
         """Features (n_rows, n_features) of a table with the columns of training; views of them if it is split."""
         check_is_fitted(self, "kinds_")
         table = self._checked(Table.of_kinds(X, self.kinds_, allow_missing=self.impute is not None))
+        views = self._views(table)
+        if self.prepare is not None:
+            views = {view: self.scalings_[view].apply(X) for view, X in views.items()}
+        return Views(views) if self.is_split else views[ALONE]
+
+    def _views(self, table: Table) -> dict[str, Any]:
+        """Features by view, before they are prepared."""
         if not self.is_split:
-            return self._block(table, list(self.kinds_), bool(self.vectorizers_) or self._has_many)
+            return {ALONE: self._block(table, list(self.kinds_), bool(self.vectorizers_) or self._has_many)}
         texts = list(self.vectorizers_)
         others = [name for name in self.kinds_ if name not in texts]
-        return Views(
-            {NUMBERS_VIEW: self._block(table, others, self._has_many), TEXT_VIEW: self._block(table, texts, True)}
-        )
+        return {NUMBERS_VIEW: self._block(table, others, self._has_many), TEXT_VIEW: self._block(table, texts, True)}
 
     @property
     def is_split(self) -> bool:
@@ -203,10 +222,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 arrays[f"{number}.idf"] = np.asarray(vectorizer.idf_, dtype=np.float64)
         if self.impute is not None:
             arrays |= fill_to(self.fill_)
+        ways = [
+            [view, one.to_state(Arrays(arrays, f"scaling{i}"))] for i, (view, one) in enumerate(self.scalings_.items())
+        ]
         # Parameters that came later are written only if they are used, so that older versions read the others.
-        later = {name: value for name, value in self.get_params().items() if name in ("split", "impute") and value}
+        later = {name: value for name, value in self.get_params().items() if name in LATER and value}
         params = {"standardise": self.standardise, "max_words": self.max_words} | later
-        return {"params": params, "columns": [list(item) for item in self.kinds_.items()]}, arrays
+        state = {"params": params, "columns": [list(item) for item in self.kinds_.items()]}
+        return state | ({"scalings": ways} if ways else {}), arrays
 
     @classmethod
     def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> TableEncoder:
@@ -238,6 +261,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 encoder.vectorizers_[name] = vectorizer
         encoder.fill_ = {} if encoder.impute is None else fill_from(kinds, arrays)
         encoder._count()
+        encoder.scalings_ = {}
+        if encoder.prepare is not None:
+            from condrank.model_selection.preparation import Scaling
+
+            sizes = encoder._sizes()
+            if [view for view, _ in state["scalings"]] != [*sizes]:
+                raise ValueError(f"the scalings must be those of {[*sizes]}, got {state['scalings']!r:.60}")
+            for number, (view, way) in enumerate(state["scalings"]):
+                held = Held(arrays).under(f"scaling{number}")
+                encoder.scalings_[view] = Scaling.from_state(way, held, sizes[view])
         return encoder
 
     def _words(self, name: str, texts: np.ndarray) -> TfidfVectorizer:
@@ -258,6 +291,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _has_many(self) -> bool:
         """Whether there are too many categories for a dense array."""
         return sum(map(len, self.categories_.values())) > MOST_DENSE
+
+    def _sizes(self) -> dict[str, int]:
+        """Number of features of each view."""
+        if not self.is_split:
+            return {ALONE: self.n_features_out_}
+        words = sum(len(one.vocabulary_) for one in self.vectorizers_.values())
+        return {NUMBERS_VIEW: self.n_features_out_ - words, TEXT_VIEW: words}
 
     def _count(self) -> None:
         sizes = [len(one) for one in self.categories_.values()] + [

@@ -26,7 +26,7 @@ from condrank.rankers.contests import strengths_of
 from condrank.rankers.intervals import recalibrated as recalibrate
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import joined, read_restriction
-from condrank.tables.defaults import default_ranker, is_split
+from condrank.tables.defaults import can_split, default_ranker, is_mixed, is_split
 from condrank.tables.explained import TableExplained
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.intervals import TableIntervals
@@ -35,6 +35,7 @@ from condrank.tables.transformers import imputes, make_transformer
 
 if TYPE_CHECKING:
     from condrank.tables.index import TableIndex
+    from condrank.tables.searched import Searched
 
 
 class TableRanker(TableIntervals, TableExplained):
@@ -42,10 +43,10 @@ class TableRanker(TableIntervals, TableExplained):
 
     Parameters
     ----------
-    ranker : ConditionalRanker, ConditionalRankerCV or a baseline, optional
-        Ranks the encoded nodes. By default one sensible model: relation and loss follow from the labels (the logistic
-        loss for games), the kernel from the columns (`condrank.tables.default_kernel`), nodes get a strength of their
-        own (``constant=True``), and λ is chosen on held-out data.
+    ranker : ConditionalRanker, ConditionalRankerCV, RankerSearch or a baseline, optional
+        Ranks the encoded nodes. By default a `condrank.model_selection.RankerSearch` chooses it within ``time_limit``,
+        judged on new nodes (setting 4), beside baselines; ``search_.summary_`` says what it found. Games keep the
+        logistic loss and a strength for each node.
     encoder : TableEncoder, "passthrough" or another transformer, optional
         Makes features of the nodes' columns; it is fitted on the training nodes. By default ``TableEncoder()``, which
         standardises numbers. "passthrough": numbers as they are. Graphs of plain features or texts are encoded only if
@@ -54,6 +55,10 @@ class TableRanker(TableIntervals, TableExplained):
         The same for the objects of a second domain; by default a copy of ``encoder``.
     impute : {"median", "mean", "most_frequent", "constant"}, optional
         How missing values of nodes are filled in, as for `TableEncoder`; by default they are an error.
+    time_limit : float, optional
+        Seconds for the search; None for no limit. 0 fits one sensible model without a search: relation and loss by the
+        labels, kernels by the columns (`condrank.tables.default_kernel`), strengths of the nodes, λ on held-out data.
+        So does a table that is too small to hold nodes out.
 
     Attributes
     ----------
@@ -67,6 +72,9 @@ class TableRanker(TableIntervals, TableExplained):
         Their ids.
     graph_ : RelationGraph
         The training graph; a loaded ranker has none.
+    search_ : Searched or None
+        What a search has found: ``leaderboard_``, ``summary_``, ``loss_``, ``loss_error_`` and ``learned_``, also of a
+        loaded ranker; None without a search.
 
     Examples
     --------
@@ -81,8 +89,17 @@ class TableRanker(TableIntervals, TableExplained):
     """
 
     graph_: RelationGraph
+    search_: Searched | None
 
-    def __init__(self, ranker: Any = None, encoder: Any = None, object_encoder: Any = None, impute: str | None = None):
+    def __init__(
+        self,
+        ranker: Any = None,
+        encoder: Any = None,
+        object_encoder: Any = None,
+        impute: str | None = None,
+        time_limit: float | None = 60.0,
+    ):
+        self.time_limit = time_limit
         self.ranker = ranker
         self.encoder = encoder
         self.object_encoder = object_encoder
@@ -102,14 +119,22 @@ class TableRanker(TableIntervals, TableExplained):
             ``object_views`` and ``object_kernel`` among them. The expressions of kernels are those of the ranker; if
             none is given, they follow from the columns.
         """
+        from condrank.baselines.base import Baseline
+        from condrank.tables.searched import is_search, run_search
+
         graph = self._read("fit", nodes, edges, options)
         ranker: Any = clone(self._ranker(graph))
         transformer = self._make_transformer(graph, ranker)
-        encoded, encoders = graph, (None, None)
+        encoded, encoders, self.search_ = graph, (None, None), None
+        if is_search(ranker):
+            ranker, encoded, transformer, self.search_ = run_search(ranker, graph, transformer, self._encoders)
+        else:
+            encoded = graph if transformer is None else transformer.fit(graph).transform(graph)
+            ranker.fit(encoded)
         if transformer is not None:
-            encoded = transformer.fit(graph).transform(graph)
             encoders = transformer.transformer_, transformer.object_transformer_
-        self.ranker_, self.graph_ = ranker.fit(encoded), graph
+        self.ranker_, self.graph_ = ranker, graph
+        self.encoded_ = encoded if isinstance(ranker, Baseline) else None  # a baseline is saved with it
         self.queries_, self.objects_ = self._in_order(*know(graph, encoded, encoders, self._sides()))
         return self
 
@@ -211,7 +236,7 @@ class TableRanker(TableIntervals, TableExplained):
         """Probability that each conditioning node beats each object, as `ConditionalRanker.predict_proba` says."""
         check_is_fitted(self, "ranker_")
         pair = self.queries_.read(queries, "queries")[0], self.read_objects(objects)[0]
-        probabilities = fitted_of(self.ranker_).model.probabilities(*pair)
+        probabilities = self.ranker_.predict_proba(*pair)
         return recalibrate(self.ranker_, probabilities, *pair) if recalibrated else probabilities
 
     def predict_edges(self, queries: Any, objects: Any) -> np.ndarray:
@@ -258,7 +283,7 @@ class TableRanker(TableIntervals, TableExplained):
         The plan of a `ConditionalRankerCV` also says how λ will be chosen.
         """
         graph = self._read("plan", nodes, edges, options)
-        ranker = self._ranker(graph)
+        ranker = default_ranker(graph, self._encoders) if self.ranker is None else self._ranker(graph)
         if not hasattr(ranker, "plan"):
             raise ValueError(f"plan needs a ConditionalRanker, got {type(ranker).__name__}")
         transformer = self._make_transformer(graph, ranker)
@@ -310,7 +335,14 @@ class TableRanker(TableIntervals, TableExplained):
         return self.encoder, self.encoder if self.object_encoder is None else self.object_encoder
 
     def _ranker(self, graph: RelationGraph) -> Any:
-        ranker = default_ranker(graph, self._encoders) if self.ranker is None else self.ranker
+        if self.ranker is not None:
+            ranker = self.ranker
+        elif self.time_limit == 0:
+            ranker = default_ranker(graph, self._encoders)
+        else:
+            from condrank.tables.searched import default_search
+
+            ranker = default_search(graph, self.time_limit, self._encoders)
         if not isinstance(ranker, Ranker):
             raise ValueError(f"ranker must be a ConditionalRanker or another ranker, got {type(ranker).__name__}")
         return ranker
@@ -348,6 +380,10 @@ def check_kernels(ranker: Any, graph: RelationGraph, encoders: tuple[Any, Any]) 
 
     Raises if other nodes lack a view of the kernel, or have it in the wrong form, before they are encoded.
     """
+    if hasattr(ranker, "n_holdouts"):  # a search suits its kernels to the views
+        sides = zip((graph.nodes, graph.objects), encoders, strict=True)
+        first, second = (is_mixed(nodes) and can_split(encoder) for nodes, encoder in sides)
+        return first, second
     given = getattr(ranker, "kernel", None)
     objects = getattr(ranker, "object_kernel", None)
     kernels = (given, given if objects is None else objects)

@@ -15,6 +15,7 @@ from condrank.tables.known import KnownNodes, known_side
 from condrank.tables.known_views import KnownViews
 
 NAME = "tables"  # of their part of the manifest, and before their arrays
+SEARCH = "search"  # what a search has found, in the manifest
 SIDES = ("queries", "objects")
 
 
@@ -28,9 +29,16 @@ def ranker_state(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A manifest of plain values and named arrays of a fitted `TableRanker`; `ranker_from` reads them."""
     fitted = ranker.ranker_
-    if not isinstance(fitted, Saved):
-        raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
-    manifest, named = fitted.to_state(training, uncertainty)
+    if isinstance(fitted, Saved):
+        manifest, named = fitted.to_state(training, uncertainty)
+    else:
+        from condrank.baselines.stored import baseline_to
+
+        if getattr(ranker, "encoded_", None) is None:
+            raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
+        manifest, named = baseline_to(fitted, ranker.encoded_)
+    if getattr(ranker, "search_", None) is not None:
+        manifest = manifest | {SEARCH: ranker.search_.to_state()}
     model, arrays = fitted_of(ranker.ranker_).model, Arrays(named, NAME)
     known = (ranker.queries_, ranker.objects_)
     sides = known[: 1 if known[0] is known[1] else 2]
@@ -58,7 +66,7 @@ def load_with_fingerprint(cls: Any, path: Any, mmap: bool = False) -> tuple[Any,
 
 def ranker_from(cls: Any, manifest: dict[str, Any], held: Held) -> Any:
     """The `TableRanker` of a manifest and its arrays."""
-    ranker = Saved.from_state(manifest, held)
+    ranker, encoded = _ranker_of(manifest, held)
     model, parts = fitted_of(ranker).model, manifest.get(NAME, {})
     trained = [model.rows.nodes, model.cols.nodes][: 1 if model.cols is model.rows else 2]
     sides = SIDES[: len(trained)]
@@ -73,4 +81,23 @@ def ranker_from(cls: Any, manifest: dict[str, Any], held: Held) -> Any:
             known.append(KnownViews.from_views(parts[side], under, nodes, matrices))
         else:
             known.append(KnownNodes.from_state(parts[side], under, nodes, None in matrices))
-    return cls.from_known(ranker, known[0], known[-1])
+    made = cls.from_known(ranker, known[0], known[-1])
+    made.encoded_, made.search_ = encoded, None
+    if SEARCH in manifest:
+        from condrank.tables.searched import Searched
+
+        made.search_ = Searched.from_state(manifest[SEARCH])
+    return made
+
+
+def _ranker_of(manifest: dict[str, Any], held: Held) -> tuple[Any, Any]:
+    """The ranker of a manifest, and for a baseline what it was fitted to."""
+    if "baseline" in manifest:
+        from condrank.baselines.stored import baseline_from
+
+        return baseline_from(manifest, held)
+    if "prepared" in manifest:
+        from condrank.model_selection.prepared import PreparedRanker
+
+        return PreparedRanker.from_state(manifest, held), None
+    return Saved.from_state(manifest, held), None
