@@ -70,8 +70,9 @@ def evaluate(
         raise typer.BadParameter("is for the file of --per-query, which is missing", param_hint=SAFE)
     form = None if per_query is None else choose_format(None, False, per_query, safe_csv)
     chosen = [1, 2, 3, 4] if settings else sorted(set(setting or ([4] if saved is None else [])))
+    from sklearn.base import clone
+
     from condrank.model_selection.validate import read_scoring
-    from condrank.rankers.conditional import ConditionalRanker
     from condrank.tables.ranker import TableRanker
 
     check_model(model)
@@ -89,7 +90,7 @@ def evaluate(
     if loaded is not None:
         if takes_matrices(loaded) != graph_has_matrices(graph):
             raise ValueError(f"{saved} was fitted with the other kind of nodes: columns, or a --kernel-matrix")
-        ranker = ConditionalRanker(**loaded.ranker_.get_params(deep=False))
+        ranker = clone(loaded.ranker_)
     else:
         asked = read_model(model, graph, tables)
         ranker = make_ranker(asked)
@@ -99,7 +100,9 @@ def evaluate(
             say("λ is chosen in each fold, by what is held out of its training graph")
     if not scoring and getattr(ranker, "loss", None) == "logistic":
         measures = of_games
-    results = _cross_validate(TableRanker(ranker, impute=impute), graph, chosen, folds, measures)
+    encoders = {} if loaded is None else {"encoder": loaded.encoder_, "object_encoder": loaded.object_encoder_}
+    table_ranker = TableRanker(ranker, impute=None if loaded is not None else impute, **encoders)
+    results = _cross_validate(table_ranker, graph, chosen, folds, measures)
     compared = _similarity(ranker, graph, chosen, folds, measures, impute)
     if as_json:
         similarity = {"similarity": {one: _summary(found) for one, found in compared.items()}} if compared else {}

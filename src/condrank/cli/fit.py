@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from condrank.cli.columns import column_lines, columns_taken
+from condrank.cli.found import search_lines
 from condrank.cli.inputs import check_model, read_described, read_model
 from condrank.cli.learning import learn, say_choices, warnings_kept
 from condrank.cli.options import Model, Tables, option_names
@@ -32,6 +33,12 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="PATH", help="Folder (with a slash) or file for the model.")
     ],
+    time_limit: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Time to search for the best model; 0: no search.")
+    ] = 60.0,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One sensible model without a search; only λ is chosen.")
+    ] = False,
     intervals: Annotated[
         bool,
         typer.Option("--intervals", help="Also make what intervals need (up to 20 more fits)."),
@@ -47,7 +54,8 @@ def fit(
 ) -> None:
     """Learn from a table of nodes and a table of edges, and save the model.
 
-    Relation, loss and λ follow from the data unless you give them. An older model is replaced completely or not at all.
+    A search chooses the model, judged on held-out nodes, beside baselines; options that fix the model turn it off. An
+    older model is replaced completely or not at all.
     """
     start = time.perf_counter()
     check_model(model)
@@ -57,7 +65,8 @@ def fit(
         step("reading the tables")
         graph, used = read_described(tables)
         asked = read_model(model, graph, tables)
-        fitted = learn(asked, graph, step)
+        left = None if quick or time_limit == 0 else max(time_limit - (time.perf_counter() - start), 1.0)
+        fitted = learn(asked, graph, step, left)
         if intervals:
             try:
                 fitted.calibrate()
@@ -77,14 +86,11 @@ def fit(
                 "objects": graph.shape[1] if graph.is_two_domain else None,
                 "edges": graph.n_edges,
                 "columns": columns,
-                "relation": found.relation,
-                "loss": found.loss,
-                "kernel": found.kernel,
-                "object_kernel": found.object_kernel,
-                "solver": found.solver_,
-                "alpha": found.alpha_,
-                "intercept": found.intercept_,
-                "alpha_by": found.chosen_by_ if asked.alpha is None else "as given",
+                "class": type(found).__name__,
+                **{name: getattr(found, name, None) for name in ("relation", "loss", "kernel", "object_kernel")},
+                **{name: getattr(found, f"{name}_", None) for name in ("solver", "alpha", "intercept")},
+                "alpha_by": "as given" if asked.alpha is not None else getattr(found, "chosen_by_", "the search"),
+                "search": None if fitted.search_ is None else fitted.search_.to_state(),
                 "reasons": asked.recommended.reasons,
                 "warnings": warned,
                 "seconds": round(seconds, 2),
@@ -94,17 +100,19 @@ def fit(
     nodes = f"{graph.shape[0]:,} nodes"
     if graph.is_two_domain:
         nodes += f", {graph.shape[1]:,} objects"
-    for line in column_lines(columns):
+    for line in [*column_lines(columns), *search_lines(fitted.search_)]:
         show(line)
-    show(
-        f"{nodes} and {graph.n_edges:,} edges: {found.relation} relation, {found.loss} loss, {found.kernel} kernel, "
-        f"λ = {found.alpha_:g}, {_intercept_words(found)}solver {found.solver_}, {seconds:.1f} s"
-    )
+    show(f"{nodes} and {graph.n_edges:,} edges: {_model_words(found)}, {seconds:.1f} s")
     show(f"Saved: {target}")
 
 
-def _intercept_words(found: Any) -> str:
-    return f"intercept {found.intercept_:.4g}, " if found.fit_intercept else ""
+def _model_words(found: Any) -> str:
+    """What was fitted."""
+    if not hasattr(found, "solver_"):
+        return f"a {type(found).__name__}, {found.kernel} kernel" if hasattr(found, "kernel") else f"a {found}"
+    intercept = f"intercept {found.intercept_:.4g}, " if found.fit_intercept else ""
+    words = f"{found.relation} relation, {found.loss} loss, {found.kernel} kernel, λ = {found.alpha_:g}"
+    return f"{words}, {intercept}solver {found.solver_}"
 
 
 def check_target(output: str, force: bool) -> Path:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.output import choose_format, write_json, write_rows
-from condrank.cli.terminal import fail
+from condrank.cli.found import search_lines
+from condrank.cli.output import Format, choose_format, write_json, write_rows
+from condrank.cli.terminal import fail, show
 
 if TYPE_CHECKING:
     from condrank.tables import TableRanker
@@ -37,8 +38,12 @@ def info(
     if as_json:
         write_json({"model": str(model)} | facts)
         return
+    facts |= {"search": None}
     rows = [{"what": SHOWN.get(name, name.replace("_", " ")), "is": _text(value)} for name, value in facts.items()]
     write_rows([row for row in rows if row["is"] is not None], ["what", "is"], form, None)
+    if form is Format.table:
+        for line in search_lines(ranker.search_):
+            show(line)
 
 
 def describe(ranker: TableRanker) -> dict[str, Any]:
@@ -48,24 +53,27 @@ def describe(ranker: TableRanker) -> dict[str, Any]:
 
     fitted, model = ranker.ranker_, fitted_of(ranker.ranker_).model
     one_domain = ranker.queries_ is ranker.objects_
+    found = getattr(ranker, "search_", None)
     return {
-        "relation": fitted.relation,
-        "loss": fitted.loss,
+        "class": type(fitted).__name__,
+        "relation": getattr(fitted, "relation", None),
+        "loss": getattr(fitted, "loss", None),
         "rank_by": fitted.rank_by,
         "kernel": repr(model.rows.kernel),
         "object_kernel": None if one_domain else repr(model.cols.kernel),
-        "alpha": fitted.alpha_,
-        "solver": fitted.solver_,
-        "iterations": fitted.n_iter_,
-        "coordinates": fitted.plan_.coordinates,
+        "alpha": getattr(fitted, "alpha_", None),
+        "solver": getattr(fitted, "solver_", None),
+        "iterations": getattr(fitted, "n_iter_", None),
+        "coordinates": getattr(getattr(fitted, "plan_", None), "coordinates", None),
         "intercept": getattr(fitted, "intercept_", 0.0) or None,
-        "prior_weight": model.prior_weight or None,
+        "prior_weight": getattr(model, "prior_weight", None) or None,
         "nodes": len(ranker.query_ids_),
         "objects": None if one_domain else len(ranker.object_ids_),
         "features": fitted.n_features_in_,
         "columns": _kinds(ranker.queries_.encoder),
         "object_columns": None if one_domain else _kinds(ranker.objects_.encoder),
         "fingerprint": model_fingerprint(ranker),
+        "search": None if found is None else found.to_state(),
     }
 
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from condrank.graph import RelationGraph
 
 
+# Options that fix the model, so that nothing is searched; and options that a search keeps.
+FIXING = ("alpha", "kernel", "object_kernel", "gamma", "n_components", "prior", "constant", "intercept")
+NARROWING = ("relation", "loss", "rank_by")
+
+
 def column_options(tables: Tables) -> dict[str, Any]:
     """The options of `condrank.tables.read_graph` that name columns and say what they mean."""
     same = ("id", "object_id", "source", "target", "value", "weight", "winner", "loser", "tie", "wins")
@@ -87,12 +92,18 @@ class Asked:
         Which of relation and loss were chosen by the labels, and why.
     impute : str or None
         How missing values are filled in.
+    is_fixed : bool
+        Whether the kernel, λ or another part of the model is given, so that there is nothing to search for.
+    is_narrowed : bool
+        Whether relation, loss or ``rank_by`` is given, which a search then keeps.
     """
 
     params: dict[str, Any]
     alpha: float | None
     recommended: Recommendation
     impute: str | None = None
+    is_fixed: bool = False
+    is_narrowed: bool = False
 
 
 def check_model(model: Model) -> None:
@@ -126,7 +137,11 @@ def read_model(model: Model, graph: RelationGraph, tables: Tables) -> Asked:
     }
     if model.intercept and get_loss(recommended.loss, True).fits_intercept and recommended.relation != "reciprocal":
         params["fit_intercept"] = True
-    return Asked(params, _alpha(model.alpha), recommended, None if tables.impute is None else tables.impute.value)
+    default = Model()
+    fixed = any(getattr(model, name) != getattr(default, name) for name in FIXING)
+    narrowed = any(getattr(model, name) != getattr(default, name) for name in NARROWING)
+    impute = None if tables.impute is None else tables.impute.value
+    return Asked(params, _alpha(model.alpha), recommended, impute, fixed, narrowed)
 
 
 def _kernels(model: Model, graph: RelationGraph) -> tuple[Any, Any]:
@@ -194,6 +209,23 @@ def _components(text: str | None) -> int | str | None:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"must be a number or auto, got {text!r}", param_hint="--n-components") from None
+
+
+def make_search(asked: Asked, time_limit: float, step: Any) -> Any:
+    """The search for what is asked; it keeps a given relation and loss, and the logistic loss of games."""
+    from condrank.model_selection.ranker_search import RankerSearch
+    from condrank.rankers.conditional import ConditionalRanker
+
+    kept = asked.is_narrowed or asked.params["loss"] == "logistic"
+    given = ConditionalRanker(**asked.params, alpha=1.0) if kept else None
+    step("searching")
+    best: list[float] = []
+
+    def tell(row: Any) -> None:
+        best.append(row.loss)
+        step(f"searching: {len(best)} models tried, lowest rank loss {min(best):.4f}; Ctrl-C keeps the best so far")
+
+    return RankerSearch(given, time_limit=time_limit, callback=tell, random_state=asked.params["random_state"])
 
 
 def make_ranker(asked: Asked) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from condrank.cli.inputs import Asked, make_ranker
+from condrank.cli.inputs import Asked, make_ranker, make_search
 from condrank.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -18,10 +18,17 @@ if TYPE_CHECKING:
 SAID_ALREADY = "the best λ|λ = "
 
 
-def learn(asked: Asked, graph: RelationGraph, step: Callable[[str], None]) -> TableRanker:
-    """Fit the ranker that is asked for; ``step`` is called with the name of each step that begins."""
+def learn(
+    asked: Asked, graph: RelationGraph, step: Callable[[str], None], time_limit: float | None = None
+) -> TableRanker:
+    """Fit the ranker that is asked for; ``step`` is called with the name of each step that begins.
+
+    With a time limit, in seconds, a search chooses the model, unless it is fixed by what is asked.
+    """
     from condrank.tables import TableRanker
 
+    if time_limit is not None and not asked.is_fixed:
+        return TableRanker(make_search(asked, time_limit, step), impute=asked.impute).fit(graph)
     ranker = make_ranker(asked)
     if asked.alpha is None:
         step("choosing λ")
@@ -57,9 +64,9 @@ class LastFit:
 
 def alpha_words(asked: Asked, fitted: TableRanker) -> str:
     """λ and what it was chosen by; empty if it was given."""
-    if asked.alpha is not None:
-        return ""
     found = fitted.ranker_
+    if asked.alpha is not None or not hasattr(found, "chosen_by_"):
+        return ""
     words = f"λ = {found.alpha_:g}, {found.chosen_by_}"
     if len(found.fold_losses_) and found.alpha_ in (found.alphas_.min(), found.alphas_.max()):
         words += f"; it is the {'smallest' if found.alpha_ == found.alphas_.min() else 'largest'} of those tried"
@@ -95,7 +102,8 @@ def _details(found: Any) -> Iterator[str]:
     if len(getattr(found, "fold_losses_", ())):
         losses = zip(found.alphas_, found.cv_losses_, strict=True)
         yield "rank loss of each λ: " + ", ".join(f"{loss:.4f} for {alpha:g}" for alpha, loss in losses)
-    yield f"solver {found.plan_}"
+    if hasattr(found, "plan_"):
+        yield f"solver {found.plan_}"
 
 
 @contextmanager

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from condrank.base.warn import warn
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
 from condrank.model_selection.leaderboard import Leaderboard, LeaderboardRow
+from condrank.model_selection.preparation import RAW
 from condrank.model_selection.prepared import PreparedRanker
 from condrank.model_selection.ranker_search import RankerSearch
 from condrank.rankers.conditional import ConditionalRanker
@@ -94,7 +96,8 @@ def default_search(graph: RelationGraph, time_limit: float | None, encoders: tup
 
 def narrowed(quick: Any) -> ConditionalRanker:
     """The model of a `ConditionalRankerCV` as the ranker whose relation and loss a search keeps."""
-    own = {name: getattr(quick, name) for name in ConditionalRanker().get_params(deep=False) if hasattr(quick, name)}
+    names = ConditionalRanker().get_params(deep=False)
+    own: dict[str, Any] = {name: getattr(quick, name) for name in names if hasattr(quick, name)}
     return ConditionalRanker(**own | {"alpha": 1.0})
 
 
@@ -114,11 +117,34 @@ def run_search(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "λ = ")  # said already
             return default_ranker(graph, encoders).fit(encoded), encoded, transformer, None
-    best = search.best_ranker_
+    best, found = search.best_ranker_, Searched.of(search)
+    if not search.learned_ and search.ranker is not None and search.ranker.loss == "logistic":
+        best, found = _with_probabilities(search, encoded) or (best, found)
     if isinstance(best, PreparedRanker) and transformer is not None and _can_prepare(transformer):
         transformer = _preparing(transformer, best.preparation)
-        return best.ranker_, transformer.fit(graph).transform(graph), transformer, Searched.of(search)
-    return best, encoded, transformer, Searched.of(search)
+        return best.ranker_, transformer.fit(graph).transform(graph), transformer, found
+    return best, encoded, transformer, found
+
+
+def _with_probabilities(search: Any, encoded: RelationGraph) -> tuple[Any, Searched] | None:
+    """The best logistic model, if it is not worse than the chosen baseline by more than the standard errors.
+
+    A baseline has neither probabilities nor strengths, which games are asked for.
+    """
+    rows = [*search.leaderboard_]
+    baseline = next(row for row in rows if row.chosen)
+    learned = [row for row in rows if not row.is_baseline and row.params.get("preparation") == RAW]
+    if not learned or learned[0].loss > baseline.loss + np.hypot(learned[0].standard_error, baseline.standard_error):
+        return None
+    row = learned[0]
+    params = {name: value for name, value in row.params.items() if name != "preparation"}
+    board = Leaderboard([replace(one, chosen=one is row) for one in rows])
+    summary = (
+        f"Chosen: {row.name} (rank loss {row.loss:.4f} ± {row.standard_error:.4f}), about as good as the best "
+        f"baseline, {baseline.name} ({baseline.loss:.4f}), which has no probabilities."
+    )
+    nan = float("nan")
+    return ConditionalRanker(**params).fit(encoded), Searched(board, summary, nan, nan, True)
 
 
 def _can_prepare(transformer: NodeTransformer) -> bool:

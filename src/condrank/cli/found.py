@@ -1,0 +1,18 @@
+"""What a search has found, in a few lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHOWN = 5  # rows of the leaderboard
+
+
+def search_lines(found: Any) -> list[str]:
+    """The first rows of the leaderboard and the sentence about the choice; nothing without a search."""
+    if found is None:
+        return []
+    rows = [*found.leaderboard_]
+    shown = rows[:SHOWN] + [row for row in rows[SHOWN:] if row.chosen]
+    more = len(rows) - len(shown)
+    title = f"rank loss on held-out nodes, the best of {len(rows)}:" if more else "rank loss on held-out nodes:"
+    return [title, *(f"  {row}" for row in shown), found.summary_]
