@@ -37,6 +37,7 @@ STORIES = (
     "top",
     "command_line",
     "tables",
+    "defaults",
     "serving",
     "distributed",
     "approximate",
