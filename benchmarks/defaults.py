@@ -82,9 +82,9 @@ def judge(folder: Path, levels: np.ndarray) -> tuple[float, float]:
 
 @suite("Defaults")
 def defaults(quick: bool) -> list[Row]:
-    """``condrank fit`` of 2,000 texts with 60,000 graded pairs (20 Newsgroups if the data are found), without options but
-    the names of the columns, and with ``--quick``: rank loss and NDCG@10 on 1,000 new documents, and the time of the
-    command by the clock and of the processor. The rank loss has a bar of .155, the clock one of 60 s on two cores.
+    """``condrank fit`` of 2,000 texts with 60,000 graded pairs (20 Newsgroups if the data are found), without options
+    but the names of the columns, and with ``--quick``: rank loss and NDCG@10 on 1,000 new documents, and the time of
+    the command by the clock and of the processor. The rank loss has a bar of .155, the clock one of 60 s on two cores.
     NDCG@10 is to be compared with that of the cosine kernel.
     """
     n_train, n_new, n_pairs = (60, 30, 1200) if quick else (2000, 1000, 60_000)

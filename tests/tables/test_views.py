@@ -78,7 +78,7 @@ def test_the_table_of_nodes_and_a_kernel_without_name_are_views_of_their_own():
 
 
 def test_views_without_a_kernel_get_a_sum_over_them():
-    found = TableRanker().fit(None, PAIRS, views=VIEWS | {"words": WORDS})
+    found = TableRanker(time_limit=0).fit(None, PAIRS, views=VIEWS | {"words": WORDS})
     assert found.ranker_.kernel == RBF("median", view="assay") + Unit(Precomputed(view="seq")) + Cosine(view="words")
 
 

@@ -10,7 +10,7 @@ from condrank import baselines
 from condrank._version import __version__
 from condrank.base.checks import check_choice
 from condrank.graph import RelationGraph
-from condrank.kernels import Kernel, parse_kernel
+from condrank.kernels import Kernel, parse_kernel, read_kernel
 from condrank.kernels.shorthand import NAMES
 from condrank.nodes.store import Nodes
 from condrank.observations import observations_from, observations_to
@@ -42,8 +42,8 @@ def baseline_to(ranker: Any, graph: RelationGraph) -> tuple[dict[str, Any], dict
     params = {key: kernel_text(key, one) if isinstance(one, Kernel) else plain(key, one) for key, one in given.items()}
     own: dict[str, Any] = {"class": name, "params": params, "probabilities": graph.probabilities}
     for side, nodes in zip(SIDES, (graph.nodes, graph.objects)[: 1 + graph.is_two_domain], strict=False):
-        kernel = ranker._node_kernel(nodes) if side == "nodes" else ranker._kernel_of_objects(nodes)
-        own[side] = nodes.to_state(arrays.under(side), kernel.matrices)
+        kernel = ranker.kernel if side == "nodes" or ranker.object_kernel is None else ranker.object_kernel
+        own[side] = nodes.to_state(arrays.under(side), read_kernel(kernel).matrices)
     own["relation"] = observations_to(graph.relation, arrays.under("relation"))
     return {"condrank": __version__, PART: own}, arrays.named
 

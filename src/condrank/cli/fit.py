@@ -65,7 +65,7 @@ def fit(
         step("reading the tables")
         graph, used = read_described(tables)
         asked = read_model(model, graph, tables)
-        left = None if quick or time_limit == 0 else max(time_limit - (time.perf_counter() - start), 1.0)
+        left = None if quick or time_limit == 0 else max(0.9 * time_limit - (time.perf_counter() - start), 1.0)
         fitted = learn(asked, graph, step, left)
         if intervals:
             try:

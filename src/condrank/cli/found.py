@@ -8,11 +8,12 @@ SHOWN = 5  # rows of the leaderboard
 
 
 def search_lines(found: Any) -> list[str]:
-    """The first rows of the leaderboard and the sentence about the choice; nothing without a search."""
+    """The first rows of the leaderboard, the best baseline, and the sentence about the choice; none without a search."""
     if found is None:
         return []
     rows = [*found.leaderboard_]
-    shown = rows[:SHOWN] + [row for row in rows[SHOWN:] if row.chosen]
+    baseline = next((row for row in rows if row.is_baseline), None)
+    shown = rows[:SHOWN] + [row for row in rows[SHOWN:] if row.chosen or row is baseline]
     more = len(rows) - len(shown)
     title = f"rank loss on held-out nodes, the best of {len(rows)}:" if more else "rank loss on held-out nodes:"
     return [title, *(f"  {row}" for row in shown), found.summary_]
