@@ -30,7 +30,6 @@ def with_holes(labels, seen=HOLES):
         ("symmetric", SKEW, "reciprocal"),
         ("symmetric", CHANCES, "reciprocal"),
         ("reciprocal", SYMMETRIC, "symmetric"),
-        ("reciprocal", np.ones((N, N)), "symmetric"),
     ],
 )
 def test_labels_that_are_all_of_the_other_kind_are_refused(make, form, relation, labels, fits):
@@ -49,6 +48,12 @@ def test_with_some_other_pair_it_is_learned_with_a_warning(relation, labels):
     one_way[1, 0] = False  # this pair has only one direction, which says nothing against the relation
     with pytest.warns(RelationWarning, match="the two directions of some pairs disagree"):
         ConditionalRanker(relation, kernel="rbf").fit(X, with_holes(labels, one_way))
+
+
+@pytest.mark.parametrize(("relation", "labels"), [("symmetric", SKEW), ("reciprocal", SYMMETRIC)])
+def test_a_few_pairs_and_labels_that_are_all_alike_are_no_proof(relation, labels):
+    ConditionalRanker(relation, kernel="rbf").fit(X[:4], labels[:4, :4])
+    ConditionalRanker("reciprocal", kernel="rbf").fit(X, np.ones((N, N)))
 
 
 def test_zeros_are_of_both_kinds_and_the_right_relation_is_no_matter():

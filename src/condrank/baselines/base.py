@@ -35,6 +35,9 @@ class Baseline(Saved):
     objects of a second domain.
     """
 
+    relation: Any = "ordinary"
+    loss: Any = None
+
     def __init__(
         self,
         kernel: str | Kernel | Callable[..., Any] = "linear",

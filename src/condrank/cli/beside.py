@@ -56,7 +56,12 @@ def strength_values(
 
     fitted = ranker.ranker_
     state = fitted_of(fitted)
-    if fitted.relation != "reciprocal" or not state.settings.kernel.constant or not hasattr(state.model, "strengths"):
+    if (
+        fitted.relation != "reciprocal"
+        or not hasattr(state, "settings")
+        or not state.settings.kernel.constant
+        or not hasattr(state.model, "strengths")
+    ):
         return {}
     f = strengths_of(fitted, ranker.encode(graph).nodes) * (1 if fitted.rank_by == "outgoing" else -1)
     offset = 0.0 if state.model.logistic else state.model.offset

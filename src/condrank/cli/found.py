@@ -8,7 +8,7 @@ SHOWN = 5  # rows of the leaderboard
 
 
 def search_lines(found: Any) -> list[str]:
-    """The first rows of the leaderboard, the best baseline, and the sentence about the choice; none without a search."""
+    """The first rows of the leaderboard, the best baseline, and the sentence about the choice."""
     if found is None:
         return []
     rows = [*found.leaderboard_]

@@ -15,6 +15,8 @@ from condrank.observations import Edges, Observations
 
 # The part that a relation learns, and the other kind of relation with how the two directions of a pair are in it.
 OTHERS = {"symmetric": ("symmetric", "reciprocal", "opposite"), "reciprocal": ("skew", "symmetric", "the same")}
+#: With fewer pairs, the labels may be of one kind by chance.
+FEW_PAIRS = 10
 #: A complete relation with more labels is not searched for something to rank: that would take too long.
 FEW_LABELS = 1_000_000
 
@@ -96,6 +98,7 @@ def check_agreement(graph: RelationGraph, relation: Relation) -> None:
 def opposes(graph: RelationGraph, relation: Relation) -> bool:
     """Whether every pair is known in both directions and all are of the other kind, so that there is no part to learn.
 
+    A few pairs, or labels that are all alike, do not show it.
     Then the symmetric part (Y + Yᵀ)/2 of a reciprocal relation, or the skew part of a symmetric one, is zero.
     """
     if relation is ORDINARY or graph.is_two_domain:
@@ -103,4 +106,11 @@ def opposes(graph: RelationGraph, relation: Relation) -> bool:
     is_own, is_other = graph.is_symmetric, graph.is_reciprocal
     if relation is RECIPROCAL:
         is_own, is_other = is_other, is_own
-    return is_other and not is_own and (not isinstance(graph.relation, Edges) or graph.relation.only_two_way)
+    if not is_other or is_own:
+        return False
+    low, high = graph.relation.extremes()
+    if low == high:  # labels that are all alike say nothing about the two directions
+        return False
+    if isinstance(graph.relation, Edges):
+        return graph.relation.only_two_way and graph.n_edges >= 2 * FEW_PAIRS
+    return len(graph) * (len(graph) - 1) >= 2 * FEW_PAIRS

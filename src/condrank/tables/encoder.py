@@ -265,7 +265,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if encoder.prepare is not None:
             from condrank.model_selection.preparation import Scaling
 
-            sizes = encoder._sizes()
+            sizes = encoder.sizes
             if [view for view, _ in state["scalings"]] != [*sizes]:
                 raise ValueError(f"the scalings must be those of {[*sizes]}, got {state['scalings']!r:.60}")
             for number, (view, way) in enumerate(state["scalings"]):
@@ -292,7 +292,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Whether there are too many categories for a dense array."""
         return sum(map(len, self.categories_.values())) > MOST_DENSE
 
-    def _sizes(self) -> dict[str, int]:
+    @property
+    def sizes(self) -> dict[str, int]:
         """Number of features of each view."""
         if not self.is_split:
             return {ALONE: self.n_features_out_}

@@ -98,7 +98,8 @@ def narrowed(quick: Any) -> ConditionalRanker:
     """The model of a `ConditionalRankerCV` as the ranker whose relation and loss a search keeps."""
     names = ConditionalRanker().get_params(deep=False)
     own: dict[str, Any] = {name: getattr(quick, name) for name in names if hasattr(quick, name)}
-    return ConditionalRanker(**own | {"alpha": 1.0})
+    own["alpha"] = 1.0
+    return ConditionalRanker(**own)
 
 
 def run_search(
