@@ -81,7 +81,7 @@ def test_relation_and_loss_narrow_the_search():
     found = json.loads(run("fit", *GAMES, "--loss", "regression", "-o", "m", "--time-limit", 20, "--json").stdout)
     learned = [row["name"] for row in found["search"]["leaderboard"] if not row["is_baseline"]]
     assert learned
-    assert all(name.startswith(("regression", "the given ranker")) for name in learned)
+    assert all(name.startswith(("regression", "the default model")) for name in learned)
 
 
 def test_an_interrupted_search_keeps_the_best_so_far(monkeypatch):

@@ -21,6 +21,7 @@ from condrank.tables.defaults import default_ranker
 from condrank.tables.encoder import TableEncoder
 
 ROW = ("name", "loss", "standard_error", "seconds", "is_baseline", "chosen")
+GIVEN, DEFAULT = "the given ranker", "the default model"
 TOO_SMALL = "too few nodes and edges to hold some out for a search: one sensible model was fitted without it"
 
 
@@ -48,8 +49,10 @@ class Searched:
 
     @classmethod
     def of(cls, search: Any) -> Searched:
-        """What a fitted `RankerSearch` has found."""
-        return cls(search.leaderboard_, search.summary_, search.loss_, search.loss_error_, search.learned_)
+        """What a fitted `RankerSearch` has found. The ranker that it was given is the default model of the tables."""
+        rows = [replace(row, name=DEFAULT if row.name == GIVEN else row.name) for row in search.leaderboard_]
+        summary = search.summary_.replace(f": {GIVEN} (", f": {DEFAULT} (")
+        return cls(Leaderboard(rows), summary, search.loss_, search.loss_error_, search.learned_)
 
     def to_state(self) -> dict[str, Any]:
         """Plain values for a manifest; NaN as None."""
