@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from condrank import TableRanker, cli
+from condrank.model_selection import judging
 from condrank.model_selection.ranker_search import RankerSearch
 
 N = 30
@@ -87,16 +88,14 @@ def test_relation_and_loss_narrow_the_search():
 def test_an_interrupted_search_keeps_the_best_so_far(monkeypatch):
     judged = []
 
-    def interrupted(self, candidate, rival=None, stop=None):
+    def interrupted(self, candidate, *given, **more):
         if len(judged) == 4:
             raise KeyboardInterrupt
         judged.append(candidate)
-        return judge(self, candidate, rival, stop)
+        return judge(self, candidate, *given, **more)
 
-    from condrank.model_selection import trials
-
-    judge = trials.Judge.judge
-    monkeypatch.setattr(trials.Judge, "judge", interrupted)
+    judge = judging.Judge.judge
+    monkeypatch.setattr(judging.Judge, "judge", interrupted)
     done = run("fit", *GAMES, "-o", "m", "--json")
     assert len(json.loads(done.stdout)["search"]["leaderboard"]) == 4
     assert "interrupted" in done.stderr

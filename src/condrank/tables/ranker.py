@@ -119,7 +119,6 @@ class TableRanker(TableIntervals, TableExplained):
             ``object_views`` and ``object_kernel`` among them. The expressions of kernels are those of the ranker; if
             none is given, they follow from the columns.
         """
-        from condrank.baselines.base import Baseline
         from condrank.tables.searched import is_search, run_search
 
         graph = self._read("fit", nodes, edges, options)
@@ -134,7 +133,6 @@ class TableRanker(TableIntervals, TableExplained):
         if transformer is not None:
             encoders = transformer.transformer_, transformer.object_transformer_
         self.ranker_, self.graph_ = ranker, graph
-        self.encoded_ = encoded if isinstance(ranker, Baseline) else None  # a baseline is saved with it
         self.queries_, self.objects_ = self._in_order(*know(graph, encoded, encoders, self._sides()))
         return self
 

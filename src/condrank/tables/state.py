@@ -29,14 +29,9 @@ def ranker_state(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A manifest of plain values and named arrays of a fitted `TableRanker`; `ranker_from` reads them."""
     fitted = ranker.ranker_
-    if isinstance(fitted, Saved):
-        manifest, named = fitted.to_state(training, uncertainty)
-    else:
-        from condrank.baselines.stored import baseline_to
-
-        if getattr(ranker, "encoded_", None) is None:
-            raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
-        manifest, named = baseline_to(fitted, ranker.encoded_)
+    if not isinstance(fitted, Saved):
+        raise ValueError(f"a {type(fitted).__name__} cannot be saved; a ConditionalRanker can")
+    manifest, named = fitted.to_state(training, uncertainty)
     if getattr(ranker, "search_", None) is not None:
         manifest = manifest | {SEARCH: ranker.search_.to_state()}
     model, arrays = fitted_of(ranker.ranker_).model, Arrays(named, NAME)
@@ -66,7 +61,10 @@ def load_with_fingerprint(cls: Any, path: Any, mmap: bool = False) -> tuple[Any,
 
 def ranker_from(cls: Any, manifest: dict[str, Any], held: Held) -> Any:
     """The `TableRanker` of a manifest and its arrays."""
-    ranker, encoded = _ranker_of(manifest, held)
+    if "kind" in manifest:
+        import condrank.model_selection  # noqa: F401  it knows how to read what a search returns
+
+    ranker = Saved.from_state(manifest, held)
     model, parts = fitted_of(ranker).model, manifest.get(NAME, {})
     trained = [model.rows.nodes, model.cols.nodes][: 1 if model.cols is model.rows else 2]
     sides = SIDES[: len(trained)]
@@ -82,22 +80,9 @@ def ranker_from(cls: Any, manifest: dict[str, Any], held: Held) -> Any:
         else:
             known.append(KnownNodes.from_state(parts[side], under, nodes, None in matrices))
     made = cls.from_known(ranker, known[0], known[-1])
-    made.encoded_, made.search_ = encoded, None
+    made.search_ = None
     if SEARCH in manifest:
         from condrank.tables.searched import Searched
 
         made.search_ = Searched.from_state(manifest[SEARCH])
     return made
-
-
-def _ranker_of(manifest: dict[str, Any], held: Held) -> tuple[Any, Any]:
-    """The ranker of a manifest, and for a baseline what it was fitted to."""
-    if "baseline" in manifest:
-        from condrank.baselines.stored import baseline_from
-
-        return baseline_from(manifest, held)
-    if "prepared" in manifest:
-        from condrank.model_selection.prepared import PreparedRanker
-
-        return PreparedRanker.from_state(manifest, held), None
-    return Saved.from_state(manifest, held), None
