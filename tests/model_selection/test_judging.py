@@ -63,11 +63,13 @@ def test_nodes_of_one_unit_are_wrong_together():
 
 
 def test_holdouts_that_disagree_make_the_error_larger():
-    holdout, pairs = np.repeat(np.arange(3), 100), np.full(300, 20.0)
-    wrong = np.repeat([2.0, 6.0, 10.0], 100)
+    holdout, pairs = np.repeat(np.arange(6), 50), np.full(300, 20.0)
+    wrong = np.repeat([2.0, 2.0, 6.0, 6.0, 10.0, 10.0], 50)
     alone, found = judged_of(wrong, pairs), judged_of(wrong, pairs, holdout=holdout)
-    assert found.standard_error == pytest.approx(np.std([0.1, 0.3, 0.5], ddof=1) / np.sqrt(3))
+    assert found.standard_error == pytest.approx(np.std([0.1, 0.1, 0.3, 0.3, 0.5, 0.5], ddof=1) / np.sqrt(6))
     assert found.standard_error > 5 * alone.standard_error
+    three = judged_of(wrong, pairs, holdout=holdout // 2)
+    assert three.standard_error == alone.standard_error
 
 
 def test_the_simplest_within_one_standard_error_is_taken():

@@ -35,6 +35,8 @@ from condrank.rankers.conditional import ConditionalRanker
 
 # A step of the descent for feature weights learns from so many nodes: the noise of single steps averages out.
 DESCENT_NODES = 200
+# With fewer holdouts than this, their number is too small for an error over holdouts.
+ENOUGH_HOLDOUTS = 6
 # A candidate is given up before the last holdout if it is worse by this many standard errors.
 HOPELESS = 3.0
 
@@ -134,15 +136,15 @@ class Judged:
         """Σ wrong / Σ comparable, and its standard error over the units, or over the holdouts if that is larger.
 
         The objects of a holdout are the same for all its conditioning nodes. If there are few of them, as targets of
-        many drugs, the nodes alone would make the error much too small.
+        many drugs, the nodes alone would make the error too small. An error from a few holdouts would be noise.
         """
         total = self.counts[:, 1].sum()
         share = float(wrong.sum() / total)
         spread, used = wrong - share * self.counts[:, 1], self.counts[:, 1] > 0
         errors = [0.0]
-        for number in (self.unit, self.holdout):
+        for number, fewest in ((self.unit, 2), (self.holdout, ENOUGH_HOLDOUTS)):
             n, sums = len(np.unique(number[used])), np.bincount(number, spread)
-            if n > 1:
+            if n >= fewest:
                 errors.append(float(np.sqrt(sums @ sums * n / (n - 1)) / total))
         return share, max(errors)
 
