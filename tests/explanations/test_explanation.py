@@ -78,6 +78,11 @@ def test_a_waterfall_goes_from_zero_to_the_total(explained):
     assert bars[0].get_x() == 0.0
     assert bars[4].get_x() + bars[4].get_width() == pytest.approx(explained.total, abs=1e-9)
     assert "<n7>" in display.ax_.get_title()
+    low, high = display.ax_.get_xlim()
+    reached = [0.0, *np.cumsum(display.values)]
+    assert low <= min(reached)
+    assert high >= max(reached)
+    assert high - low > 1.1 * (max(reached) - min(reached))  # room for the numbers
 
 
 def test_a_waterfall_names_the_rest_and_takes_axes():

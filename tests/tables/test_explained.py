@@ -6,6 +6,7 @@ import pytest
 from builders import refused
 from condrank import ConditionalRanker, TableRanker
 from condrank.baselines import SimilarityRanker
+from condrank.model_selection.prepared import PreparedRanker
 from condrank.tables import TableEncoder
 
 RNG = np.random.default_rng(0)
@@ -112,3 +113,15 @@ def test_what_cannot_be_asked_is_refused():
     refused("unknown|that no node has|does not know|nobody", ranker.explain, "nobody", "p1")
     baseline = TableRanker(SimilarityRanker()).fit(PLAYERS, EDGES, **FIT)
     refused("explain needs a ConditionalRanker, got SimilarityRanker", baseline.explain, "p1", "p2")
+
+
+@pytest.mark.parametrize("preparation", ["raw", "standard", "quantile"])
+def test_rankers_that_prepare_features_are_explained_in_their_columns(preparation):
+    ranker = PreparedRanker(ConditionalRanker(loss="regression"), preparation)
+    fit = {"id": "name", "drop": ["about"]}
+    ranker = TableRanker(ranker, encoder=TableEncoder(standardise=False)).fit(PLAYERS, EDGES, **fit)
+    explained = ranker.explain("p3", "p5", "p1")
+    assert explained.total == pytest.approx(float(np.subtract(*ranker.predict(["p3"], ["p5", "p1"])[0])))
+    assert explained.features.total == pytest.approx(explained.total)
+    assert explained.labels.total == pytest.approx(explained.total, abs=1e-6)
+    assert sides(explained.features)["object", "age"]["value"] == PLAYERS["age"][5]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ABOVE, BELOW, TOTAL = "#0072b2", "#d55e00", "0.35"
 #: The largest number of characters of a label, and inches of a bar.
 LONGEST, BAR = 44, 0.34
+#: Room beside the bars, as a share of the axis.
+ROOM = 0.15
 
 
 class WaterfallDisplay:
@@ -106,7 +108,9 @@ class WaterfallDisplay:
         ax.axvline(0.0, color="0.2", linewidth=0.8)
         ax.set_yticks(places, [*(_short(label) for label in self.labels), "total"])
         ax.invert_yaxis()
-        ax.margins(x=0.12)
+        low, high = min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
+        margin = ROOM * ((high - low) or 1.0)  # for the numbers beside the bars
+        ax.set_xlim(low - margin * bool(low < 0), high + margin * bool(high > 0 or low == 0))
         ax.set_title(self.title, fontsize=10)
         label_below(ax, self.unit)
         for side in ("top", "right", "left"):

@@ -72,10 +72,17 @@ def explanation(
     ranker: Any, nodes: Sequence[Nodes], names: Sequence[Any], sides: tuple[Columns, Columns] | None = None
 ) -> Explanation:
     """The explanation of a fitted ranker for nodes that are already read: conditioning node and one or two objects."""
-    fitted = fitted_of(ranker)
+    fitted, found = fitted_of(ranker), getattr(ranker, "best_ranker_", ranker)  # what a search has chosen
+    rows, cols = (getattr(fitted.model, side, None) for side in ("rows", "cols"))
+    if hasattr(rows, "prepared"):  # the features are prepared before the ranker inside sees them
+        assert rows is not None
+        assert cols is not None
+        sides = sides or (Columns.plain(nodes[0]), Columns.plain(*nodes[1:]))
+        nodes = [rows.prepared(nodes[0]), *(cols.prepared(one) for one in nodes[1:])]
+        fitted = fitted_of(found.ranker_)
     if not hasattr(fitted, "settings"):
         raise ValueError(
-            f"explain needs a ConditionalRanker, got {type(ranker).__name__}, whose scores are no such sums"
+            f"explain needs a ConditionalRanker, got {type(found).__name__}, whose scores are no such sums"
         )
     query, one, other = names
     return Explanation(Asked(fitted, nodes[0], tuple(nodes[1:])), (query, one, other), sides)
