@@ -41,6 +41,7 @@ STORIES = (
     "serving",
     "distributed",
     "approximate",
+    "uncertainty",
     "memory",
     "soak",
 )

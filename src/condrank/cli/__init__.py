@@ -13,7 +13,21 @@ import typer
 from typer.core import TyperGroup
 
 from condrank._version import __version__
-from condrank.cli import demo, diagnose, evaluate, explain, fit, info, plan, predict, rank, report, reproduce, serve
+from condrank.cli import (
+    demo,
+    diagnose,
+    evaluate,
+    explain,
+    fit,
+    info,
+    plan,
+    predict,
+    rank,
+    report,
+    reproduce,
+    serve,
+    strengths,
+)
 from condrank.cli.options import OnceCommand, expanded
 from condrank.cli.suggest import EPILOG as TO_SUGGEST
 from condrank.cli.suggest import suggest
@@ -67,6 +81,7 @@ app.command(cls=OnceCommand, epilog=fit.EPILOG)(guarded(expanded(fit.fit)))
 app.command(cls=OnceCommand, epilog=rank.EPILOG)(guarded(rank.rank))
 app.command(cls=OnceCommand, epilog=predict.EPILOG)(guarded(predict.predict))
 app.command(cls=OnceCommand, epilog=explain.EPILOG)(guarded(explain.explain))
+app.command(cls=OnceCommand, epilog=strengths.EPILOG)(guarded(strengths.strengths))
 app.command(cls=OnceCommand, epilog=info.EPILOG)(guarded(info.info))
 app.command(cls=OnceCommand, epilog=evaluate.EPILOG)(guarded(expanded(evaluate.evaluate)))
 app.command(cls=OnceCommand, epilog=report.EPILOG)(guarded(expanded(report.report)))

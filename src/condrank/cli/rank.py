@@ -66,6 +66,10 @@ def rank(
     ] = None,
     worst: Annotated[bool, typer.Option("--worst", help="The worst objects, worst first.")] = False,
     include_self: Annotated[bool, typer.Option("--include-self", help="Keep a node in its own ranking.")] = False,
+    std: Annotated[
+        bool,
+        typer.Option("--std", help="Add columns std and top_probability: how sure a score and the first place are."),
+    ] = False,
     form: Annotated[
         Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
     ] = None,
@@ -121,9 +125,11 @@ def rank(
             seen = [[] for _ in named] if known is None else [known.get(name, []) for name in named]
             own = ranker.known_objects(queries) if exclude_trained else [[] for _ in named]
             limits["exclude"] = [[*left_out, *one, *other] for one, other in zip(seen, own, strict=True)]
-        rows += _rows(ranker.rank(queries, given, top, exclude_self=not include_self, **limits), ranker)
+        found = ranker.rank(queries, given, top, exclude_self=not include_self, return_std=std, **limits)
+        rows += _rows(found, ranker)
     names = ["query", "rank", "object", "score"]
     names += ["probability"] if ranker.ranker_.loss == "logistic" else []
+    names += ["std", "top_probability"] if std else []
     write_rows(rows, names, form, output, {"model": str(model), "rankings": _nested(rows)}, safe_csv)
 
 
@@ -190,6 +196,7 @@ def _rows(found: Ranking, ranker: TableRanker) -> Records:
             row = {"query": query, "rank": place, "object": one, "score": float(score)}
             if ranker.ranker_.loss == "logistic":
                 row["probability"] = float(expit(score))
+            row |= {name: float(values[position][there][place - 1]) for name, values in found.sure().items()}
             rows.append(row)
     return rows
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 
-from condrank.fitting.fitted import Fitted
+from condrank.fitting.fitted import Fitted, FittedRanker
 from condrank.fitting.judging import edge_scores
 from condrank.graph import RelationGraph
 from condrank.graph.relation_graph import Conditioned
@@ -23,12 +24,14 @@ from condrank.rankers.base import fitted_of, read_pair, read_side
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 from condrank.rankers.saving import READERS, Saved
+from condrank.rankers.uncertain import Uncertain
+from condrank.uncertainty import Posterior
 
 NAME = "prepared"  # of its part of a manifest, and before its arrays
 SIDES = ("rows", "cols")
 
 
-class PreparedRanker(Saved):
+class PreparedRanker(Saved, Uncertain):
     """A `ConditionalRanker` whose features are prepared first: standardised, mapped to quantiles, or of unit length.
 
     Parameters
@@ -86,7 +89,8 @@ class PreparedRanker(Saved):
         kernels = [side.kernel for side in (fitted.model.rows, fitted.model.cols)]
         rows = PreparedSide(given.queries, kernels[0], sides[0])
         cols = rows if sides[1] is sides[0] else PreparedSide(given.objects, kernels[1], sides[1])
-        self._keep(Fitted(PreparedModel(fitted.model, rows, cols), given.objects, fitted.n_features))
+        model = PreparedModel(fitted.model, rows, cols)
+        self._keep(FittedPrepared(model, given.objects, fitted.n_features, fitted))
 
     @available_if(lambda self: self.ranker.loss == "logistic")
     def predict_proba(self, queries: Any, objects: Any = None) -> np.ndarray:
@@ -94,10 +98,10 @@ class PreparedRanker(Saved):
         model, (first, second) = fitted_of(self).model, read_pair(self, queries, objects)
         return model.model.probabilities(model.rows.prepared(first), model.cols.prepared(second))
 
-    def strengths(self, nodes: Any) -> np.ndarray:
+    def strengths(self, nodes: Any, return_std: bool = False) -> Any:
         """Strengths of nodes, as `ConditionalRanker.strengths`."""
         first = read_pair(self, nodes, None)[0] if isinstance(nodes, RelationGraph) else read_side(self, nodes, "nodes")
-        return self.ranker_.strengths(fitted_of(self).model.rows.prepared(first))
+        return self.ranker_.strengths(fitted_of(self).model.rows.prepared(first), return_std)
 
     def to_state(
         self, training: bool = False, uncertainty: bool | None = None
@@ -129,6 +133,18 @@ class PreparedRanker(Saved):
 
 
 READERS[NAME] = PreparedRanker.from_state
+
+
+@dataclass(frozen=True)
+class FittedPrepared(Fitted):
+    """What a `PreparedRanker` has learned; ``inner`` is the state of its ranker, for prepared nodes."""
+
+    inner: FittedRanker
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """How sure the scores are, for nodes as they are given."""
+        return self.inner.posterior.prepared(self.model.rows.prepared, self.model.cols.prepared)
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 from condrank.rankers.saving import Saved
+from condrank.rankers.uncertain import Uncertain
 
 # Shares held out: of all nodes (or edges) for the last judgement, and of the others for each choice.
 RESERVED, HELD_OUT = 0.2, 1 / 3
@@ -57,7 +58,7 @@ WITH_PRIOR = 3
 KNOWN = {1: (True, True), 2: (False, True), 3: (True, False), 4: (False, False)}
 
 
-class RankerSearch(Saved):
+class RankerSearch(Saved, Uncertain):
     """Choose how to rank, step by step, by the rank loss on holdouts of the setting that is asked for.
 
     The steps: baselines; kernel and preparation of the features; similarity prior; constant; loss; widths, or powers of
@@ -198,9 +199,9 @@ class RankerSearch(Saved):
         return self.best_ranker_.predict_proba(queries, objects)
 
     @available_if(lambda self: hasattr(vars(self).get("best_ranker_"), "strengths"))
-    def strengths(self, nodes: Any) -> np.ndarray:
+    def strengths(self, nodes: Any, return_std: bool = False) -> Any:
         """Strengths of nodes, as `ConditionalRanker.strengths`."""
-        return self.best_ranker_.strengths(nodes)
+        return self.best_ranker_.strengths(nodes, return_std)
 
     def to_state(
         self, training: bool = False, uncertainty: bool | None = None

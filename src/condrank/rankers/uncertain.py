@@ -64,6 +64,14 @@ class RankerPosterior:
         return self.posterior.difference_variances(*given)
 
 
+def posterior_of(fitted: Any) -> Posterior:
+    """The posterior of a fitted state; a ValueError if it has none."""
+    found = getattr(fitted, "posterior", None)
+    if found is None:
+        raise ValueError("standard deviations need a ConditionalRanker; a baseline has none")
+    return found
+
+
 def read_aligned(ranker: Any, queries: Any, *objects: Any) -> list[Nodes]:
     """Conditioning nodes and objects of equal length."""
     names = ("queries", "objects") if len(objects) == 1 else ("queries", "first", "second")
@@ -82,8 +90,8 @@ class Uncertain(Ranker):
     @property
     def posterior_(self) -> RankerPosterior:
         """How sure the scores are: noise and scale, variances and covariances, and the way they are computed."""
-        self._state("plan")
-        return RankerPosterior(self, fitted_of(self).posterior)
+        self._state("model")
+        return RankerPosterior(self, posterior_of(fitted_of(self)))
 
     def predict(self, queries: Any, objects: Any = None, return_std: bool = False) -> Any:
         """Scores of objects for conditioning nodes. A higher score is a better rank.
@@ -180,7 +188,7 @@ def probability_above(fitted: Any, queries: Nodes, first: Nodes, second: Nodes) 
         return np.empty(0)
     gap = (finite_pairs(fitted.model, queries, one).astype(np.float64) for one in (first, second))
     difference = next(gap) - next(gap)
-    std = np.sqrt(fitted.posterior.difference_variances(queries, first, second))
+    std = np.sqrt(posterior_of(fitted).difference_variances(queries, first, second))
     with np.errstate(divide="ignore", invalid="ignore"):
         return ndtr(np.where(difference == 0, 0.0, difference / std))
 
@@ -189,7 +197,7 @@ def sample(fitted: Any, first: Nodes, second: Nodes | None, n_samples: int, rand
     """`ConditionalRanker.sample` for nodes that are already checked."""
     n_samples = check_count("n_samples", n_samples)
     rng = np.random.default_rng(random_state if isinstance(random_state, int | None) else random_state.randint(2**31))
-    posterior = fitted.posterior
+    posterior = posterior_of(fitted)
     u, v = posterior.place(first, second)
     scores = np.empty((len(u), len(v)))
     for block, part in fitted.model.blocks(first, second):
@@ -210,7 +218,7 @@ def with_std(
     each: list[np.ndarray] | None,
 ) -> Ranking:
     """A ranking with standard deviations and probabilities to be the best of all candidates."""
-    posterior = fitted.posterior
+    posterior = posterior_of(fitted)
     u, v = posterior.place(first, second)
     shape = ranking.indices.shape
     std, top = np.full(shape, np.nan), np.zeros(shape)

@@ -66,6 +66,7 @@ def model_facts(ranker: TableRanker, graph: RelationGraph) -> Markup:
         pairs.append(("λ", f"{fitted.alpha_:.6g}"))
     if getattr(fitted, "fit_intercept", False):
         pairs.append(("intercept", f"{fitted.intercept_:.6g}"))
+    pairs += _sureness(fitted)
     if hasattr(fitted, "solver_"):
         steps = getattr(fitted, "n_iter_", None)
         pairs.append(("solver", fitted.solver_ + ("" if steps is None else f", {steps} iterations")))
@@ -109,6 +110,17 @@ def limits(ranker: TableRanker, measured: list[Measured], share: float | None) -
         )
     lines.append(describe_known(share))
     return tag("ul", *(tag("li", line) for line in lines))
+
+
+def _sureness(fitted: Any) -> list[tuple[str, Any]]:
+    """Noise of the labels and scale of the prior, as far as they are known."""
+    try:
+        posterior = fitted.posterior_
+        noise, scale = posterior.noise_std, posterior.scale
+    except (AttributeError, ValueError):  # a baseline, early stopping, or a file without the observed pairs
+        return []
+    known = [] if noise is None else [("noise of a label (σ)", f"{noise:.4g}")]
+    return [*known, ("scale of the prior (σ/√λ)", f"{scale:.4g}")]
 
 
 def _others(fitted: Any) -> str:

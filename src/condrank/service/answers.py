@@ -30,7 +30,7 @@ def rankings_json(model: ServedModel, body: bytes, limits: Limits) -> bytes:
     """
     asked = read_rank(body, limits)
     chosen = asked.exclude, asked.candidates, asked.exclude_self, asked.order, asked.exclude_known
-    answers = model.rank(asked.queries, asked.k, *chosen)
+    answers = model.rank(asked.queries, asked.k, *chosen, std=asked.std)
     rankings = b",".join(map(_ranking, answers))
     return b'{"model":%b,"rankings":[%b]}' % (to_json(model.file_fingerprint), rankings)
 
@@ -86,4 +86,7 @@ def _ranking(answer: Answer) -> bytes:
     ]
     for place, chance in zip(places, answer.probabilities or (), strict=False):
         place["probability"] = chance
+    for name, values in answer.sure.items():
+        for place, value in zip(places, values, strict=True):
+            place[name] = value
     return to_json({"query": answer.query, "ranking": places})

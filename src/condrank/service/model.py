@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,9 @@ from condrank.fitting.known import known_places
 from condrank.index.turns import Turns
 from condrank.nodes import Nodes
 from condrank.rankers.base import fitted_of
-from condrank.rankers.restrictions import joined
+from condrank.rankers.ranking import Ranking
+from condrank.rankers.restrictions import joined, read_restriction
+from condrank.rankers.uncertain import with_std
 from condrank.service.changing import Node, NodeId, computing
 from condrank.service.columns import kinds_of
 from condrank.service.explaining import ExplainingModel
@@ -33,13 +35,15 @@ from condrank.tables.state import load_with_fingerprint
 class Answer:
     """The ranking of one conditioning node, best first: its id (None for a new node without one), ids and scores.
 
-    For contests, also the probability that the conditioning node beats each object.
+    For contests, also the probability that the conditioning node beats each object. If asked, ``sure`` has ``std`` and
+    ``top_probability``.
     """
 
     query: Any
     ids: list[Any]
     scores: list[float]
     probabilities: list[float] | None = None
+    sure: dict[str, list[float]] = field(default_factory=dict)
 
 
 class ServedModel(ExplainingModel):
@@ -87,6 +91,7 @@ class ServedModel(ExplainingModel):
         exclude_self: bool = True,
         order: str = "best",
         exclude_known: bool = False,
+        std: bool = False,
     ) -> list[Answer]:
         """The k best objects for each conditioning node: known nodes by id, new ones by columns.
 
@@ -104,10 +109,12 @@ class ServedModel(ExplainingModel):
             Whether the best objects come first, or the worst.
         exclude_known : bool
             Leave out what a node has an edge with in training.
+        std : bool
+            Add how sure each place is. Only for the objects of the model's file.
         """
         nodes, names, _ = self._read(queries, "queries")
         with self._turns.together():
-            return self._ranked(nodes, names, queries, k, exclude, candidates, exclude_self, order, exclude_known)
+            return self._ranked(nodes, names, queries, k, exclude, candidates, exclude_self, order, exclude_known, std)
 
     def _ranked(
         self,
@@ -120,6 +127,7 @@ class ServedModel(ExplainingModel):
         exclude_self: bool,
         order: str,
         exclude_known: bool,
+        std: bool,
     ) -> list[Answer]:
         """`rank`, while no object comes or goes."""
         left_out = self._choice(exclude, len(queries), "exclude")
@@ -140,14 +148,34 @@ class ServedModel(ExplainingModel):
                 if OUT_OF_SCALE not in str(error):
                     raise
                 raise self._first_too_large(nodes, k, left_out, among if candidates is not None else None) from None
+        if std:
+            found = self._with_std(found, nodes, order, given)
         answers = []
         ids = self.names["objects"].ids
         for row, name in enumerate(names):
             there = found.indices[row] >= 0
             indices, scores = found.indices[row][there], found.scores[row][there]
             chances = expit(scores).tolist() if self.gives_probabilities else None
-            answers.append(Answer(name, [ids[place] for place in indices.tolist()], scores.tolist(), chances))
+            sure = {one: values[row][there].tolist() for one, values in found.sure().items()}
+            answers.append(Answer(name, [ids[place] for place in indices.tolist()], scores.tolist(), chances, sure))
         return answers
+
+    def _with_std(self, found: Ranking, nodes: Nodes, order: str, given: dict[str, Any]) -> Ranking:
+        """A ranking with standard deviations; refused if objects came or went, or if the model has none."""
+        names = self.names["objects"]
+        if names.n_added or names.n_removed:
+            raise Refusal(
+                422, "std: standard deviations are for the objects of the model's file, but some came or went"
+            )
+        limits = None, None
+        if any(one is not None for one in given.values()):
+            chosen = given.get("exclude"), given.get("candidates")
+            limits = read_restriction(*chosen, None, len(self), len(nodes))
+        try:
+            second = self.ranker.read_objects()[0]
+            return with_std(fitted_of(self.ranker.ranker_), found, nodes, second, order, *limits)
+        except ValueError as error:
+            raise Refusal(422, f"std: {error!s:.400}") from None
 
     def _known_objects(self, nodes: Nodes) -> list[np.ndarray]:
         """Positions of the objects that each conditioning node has an edge with in training."""

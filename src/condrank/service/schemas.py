@@ -54,6 +54,9 @@ class RankRequest(Strict):
         StrictBool, Field(description="Leave out what a node has an edge with in the training graph.")
     ] = False
     order: Annotated[Order, Field(description="Whether the best objects come first, or the worst.")] = "best"
+    std: Annotated[
+        StrictBool, Field(description="Add how sure each place is: std of the score, and top_probability.")
+    ] = False
 
 
 class Place(BaseModel):
@@ -66,6 +69,13 @@ class Place(BaseModel):
         Field(
             description="Of contests (logistic loss): that the conditioning node beats the object; absent otherwise."
         ),
+    ] = None
+    std: Annotated[
+        float | None, Field(description="Standard deviation of the score, if the model is right; absent unless asked.")
+    ] = None
+    top_probability: Annotated[
+        float | None,
+        Field(description="Probability to be the best of all objects that could be ranked; absent unless asked."),
     ] = None
 
 

@@ -22,23 +22,24 @@ from condrank.nodes import Nodes
 from condrank.nodes.similarity import check_kernel
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
-from condrank.rankers.contests import strengths_of
 from condrank.rankers.intervals import recalibrated as recalibrate
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import joined, read_restriction
+from condrank.rankers.uncertain import with_std
 from condrank.tables.defaults import can_split, default_ranker, is_mixed, is_split
 from condrank.tables.explained import TableExplained
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.intervals import TableIntervals
 from condrank.tables.known import know
 from condrank.tables.transformers import imputes, make_transformer
+from condrank.tables.uncertain import UncertainTables
 
 if TYPE_CHECKING:
     from condrank.tables.index import TableIndex
     from condrank.tables.searched import Searched
 
 
-class TableRanker(TableIntervals, TableExplained):
+class TableRanker(TableIntervals, TableExplained, UncertainTables):
     """A ranker of tables: it learns from a table of nodes and one of edges, and ranks by id or by columns of new nodes.
 
     Parameters
@@ -146,6 +147,7 @@ class TableRanker(TableIntervals, TableExplained):
         exclude: Any = None,
         candidates: Any = None,
         order: str = "best",
+        return_std: bool = False,
     ) -> Ranking:
         """The ``top`` objects for each conditioning node, best first, by id.
 
@@ -168,6 +170,8 @@ class TableRanker(TableIntervals, TableExplained):
             -1, score -∞ and id None. ``exclude="known"`` leaves out what a node has an edge with in training.
         order : {"best", "worst"}
             Whether the best objects come first, or the worst.
+        return_std : bool
+            Whether the ranking has ``std`` and ``top_probability``, as `ConditionalRanker.rank` says.
         """
         top = check_count("top", top)
         check_is_fitted(self, "ranker_")
@@ -182,10 +186,11 @@ class TableRanker(TableIntervals, TableExplained):
         if known:
             known_objects = fitted_of(self.ranker_).objects if second is None else second
             also, exclude = joined(also, known_places(fitted_of(self.ranker_), first, known_objects)), None
-        if exclude is not None or candidates is not None or known:
+        if exclude is not None or candidates is not None or known or return_std:
             limits = read_restriction(exclude, candidates, names, len(names), len(first), also)
             found = rank_objects(scorer, first, second, top, named, order, *limits)
-            return Ranking(found.indices, found.scores, found.ids, query_ids)
+            found = Ranking(found.indices, found.scores, found.ids, query_ids)
+            return with_std(fitted_of(self.ranker_), found, first, second, order, *limits) if return_std else found
         excludes = bool((itself >= 0).any())
         ranked = rank_objects(scorer, first, second, top + excludes, named, order)
         indices, scores = ranked.indices, ranked.scores
@@ -219,15 +224,19 @@ class TableRanker(TableIntervals, TableExplained):
         places = known_places(fitted_of(self.ranker_), first, self.objects_.nodes)
         return [self.objects_.names.ids[one] for one in places]
 
-    def predict(self, queries: Any, objects: Any = None) -> np.ndarray:
-        """Scores of objects conditioned on nodes, (n_queries, n_objects); given as for `rank`, or as a graph."""
+    def predict(self, queries: Any, objects: Any = None, return_std: bool = False) -> Any:
+        """Scores of objects conditioned on nodes, (n_queries, n_objects); given as for `rank`, or as a graph.
+
+        With ``return_std`` also their standard deviations, as `ConditionalRanker.predict` says.
+        """
         check_is_fitted(self, "ranker_")
         if isinstance(queries, RelationGraph):
-            return self.ranker_.predict(self.encode(queries), objects)
+            return self.ranker_.predict(self.encode(queries), objects, **({"return_std": True} if return_std else {}))
         first, _ = self.queries_.read(queries, "queries")
         second, names = self.read_objects(objects)
         blocks = [scores for _, scores in finite_blocks(fitted_of(self.ranker_).model, first, second)]
-        return np.concatenate(blocks) if blocks else np.empty((0, len(names)))
+        scores = np.concatenate(blocks) if blocks else np.empty((0, len(names)))
+        return (scores, np.sqrt(self.posterior_.variances(first, second))) if return_std else scores
 
     @available_if(lambda self: getattr(getattr(self, "ranker_", self.ranker), "loss", None) == "logistic")
     def predict_proba(self, queries: Any, objects: Any = None, *, recalibrated: bool = False) -> np.ndarray:
@@ -242,13 +251,6 @@ class TableRanker(TableIntervals, TableExplained):
         check_is_fitted(self, "ranker_")
         pairs = self.queries_.read(queries, "queries")[0], self.objects_.read(objects, "objects")[0]
         return finite_pairs(fitted_of(self.ranker_).model, *pairs)
-
-    def strengths(self, nodes: Any) -> np.ndarray:
-        """Strength of nodes, given as for `rank`; needs a reciprocal relation learned with ``constant=True``."""
-        check_is_fitted(self, "ranker_")
-        if not hasattr(self.ranker_, "strengths"):
-            raise ValueError(f"strengths needs a ConditionalRanker, got {type(self.ranker_).__name__}")
-        return strengths_of(self.ranker_, self.queries_.read(nodes, "nodes")[0])
 
     def score(self, nodes: Any, edges: Any = None, **options: Any) -> float:
         """1 - rank loss, pooled over conditioning nodes, on a graph or tables as for `fit`."""

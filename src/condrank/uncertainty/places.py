@@ -6,6 +6,7 @@ nodes something is left, k(v, v') - z(v)ᵀz(v'): no label says anything about i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +38,8 @@ class Space:
         The compared features.
     training : ndarray of shape (n, r) or None
         Coordinates of the training nodes, if rows of nodes are kernel values against these.
+    prepare : callable or None
+        What is done to nodes before the model gets them; None if nothing is.
     """
 
     coordinates: Any
@@ -44,6 +47,7 @@ class Space:
     within: bool = False
     compared: tuple[int, ...] = ()
     training: np.ndarray | None = None
+    prepare: Callable[[Nodes | None], Nodes | None] | None = None
 
     @classmethod
     def of(cls, coordinates: Any, clip: bool, compared: tuple[int, ...] = (), over_edges: bool = False) -> Space:
@@ -59,6 +63,7 @@ class Space:
 
     def place(self, nodes: Nodes | None) -> Placed:
         """Nodes in this space; None means the training nodes."""
+        nodes = nodes if self.prepare is None else self.prepare(nodes)
         coordinates = self.coordinates
         known = nodes is None or nodes is coordinates.nodes
         Z = coordinates.training() if known else coordinates.transform(nodes)

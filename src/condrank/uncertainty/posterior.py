@@ -54,15 +54,17 @@ class Posterior:
         The fitted model.
     evidence : Evidence
         Noise and observed pairs.
+    prepare : pair of callables, optional
+        What is done to conditioning nodes and to objects before the model gets them.
     """
 
-    def __init__(self, settings: Settings, model: Any, evidence: Evidence):
+    def __init__(self, settings: Settings, model: Any, evidence: Evidence, prepare: tuple[Any, Any] = (None, None)):
         if isinstance(model, EdgeModel) and not isinstance(model.kernel, KroneckerEdges):
             raise ValueError(
                 f"standard deviations are not known for pairwise_kernel={settings.pairwise_kernel!r}; use the "
                 "Kronecker kernel of the relation (pairwise_kernel=None)"
             )
-        self.settings, self.model, self.evidence = settings, model, evidence
+        self.settings, self.model, self.evidence, self.prepare = settings, model, evidence, prepare
         self.relation, self.alpha = settings.relation, settings.alpha
         # The logistic loss is approximated by weighted least squares at the solution (Laplace).
         self.loss = settings.loss if settings.loss.is_quadratic else REGRESSION
@@ -129,9 +131,15 @@ class Posterior:
         """The coordinates of both sides."""
         model, over_edges = self.model, isinstance(self.engine, EdgePosterior)
         compared = model.compared if isinstance(model, ComparedModel) else ()
-        rows = Space.of(model.rows, self.settings.clip, compared, over_edges)
-        same = model.cols is model.rows
-        return rows, rows if same else Space.of(model.cols, self.settings.clip, compared, over_edges)
+        rows = replace(Space.of(model.rows, self.settings.clip, compared, over_edges), prepare=self.prepare[0])
+        if model.cols is model.rows:
+            return rows, rows
+        cols = Space.of(model.cols, self.settings.clip, compared, over_edges)
+        return rows, replace(cols, prepare=self.prepare[1])
+
+    def prepared(self, rows: Any, cols: Any) -> Posterior:
+        """The same posterior for nodes that are prepared first: conditioning nodes and objects by a function each."""
+        return Posterior(self.settings, self.model, self.evidence, (rows, cols))
 
     def place(self, first: Nodes | None, second: Nodes | None) -> tuple[Placed, Placed]:
         """Conditioning nodes and objects with their coordinates; None means the training nodes."""
