@@ -90,7 +90,9 @@ class ClosedForm:
         G = rows.rotate(reduced)
         G = cols.rotate(G.T).T
         sums = rows.rotate(observations.reduced_sums(rows)) if self.loss.centres_rows else np.empty(0)
-        self.energy = self._energy(observations, G, sums)
+        with np.errstate(over="ignore", invalid="ignore"):  # squares of very large labels: then the noise is not known
+            energy = self._energy(observations, G, sums)
+        self.energy = energy if energy is not None and np.isfinite(energy) else None
         if self.loss.centres_rows:
             if prior_weight:
                 # τ(diag(σ²) - (σb)bᵀ/m): the second term joins the row sums.
