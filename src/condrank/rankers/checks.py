@@ -72,16 +72,17 @@ def warn_of_no_scores(W: Any, relation: Relation) -> None:
         )
 
 
-def check_agreement(graph: RelationGraph, relation: Relation) -> None:
+def check_agreement(graph: RelationGraph, relation: Relation, *, whole: bool = True) -> None:
     """Warn if a relation is not quite symmetric or reciprocal. As in the paper, its symmetric or skew part is used.
 
-    Raises if that part is nothing at all: every pair is known in both directions, and all are of the other kind.
+    Raises if that part is nothing at all: every pair is known in both directions, and all are of the other kind. A block
+    of a larger graph, which is not ``whole``, does not show that.
     """
     if relation is ORDINARY:
         return
     gap = graph.disagreement(relation.sign, graph.centre if relation is RECIPROCAL else 0.0)
     if gap > 1e-6:
-        if opposes(graph, relation):
+        if whole and opposes(graph, relation):
             part, other, how = OTHERS[relation.name]
             raise ValueError(
                 f"relation={relation.name!r} does not suit these labels: the two directions of every pair are {how}, "

@@ -295,7 +295,7 @@ class ConditionalRanker(CallbackSupportMixin, Saved, Uncertain, Learned, Contest
         problem = Problem(graph, read_settings(self, graph, draw=last is None, before=before))
         fitted = add_nodes(last, problem)
         if graph.relation.two_way:
-            check_agreement(graph, problem.settings.relation)
+            check_agreement(graph, problem.settings.relation, whole=False)
         self._keep(fitted)
         return self
 
