@@ -28,7 +28,7 @@ NAMES = (
         "tables",
     ),
     *("distributed", "million", "growth", "approximate", "approximation_error", "approximation_loss"),
-    *("memory", "serving", "soak", "kernels", "uncertainty"),
+    *("memory", "serving", "soak", "kernels", "uncertainty", "defaults"),
 )
 pytestmark = pytest.mark.skipif(not (ROOT / "benchmarks").is_dir(), reason="the benchmarks are not part of the package")
 

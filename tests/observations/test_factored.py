@@ -60,6 +60,8 @@ def factored_graphs(X):
 @models
 def test_a_fit_of_a_factored_relation_equals_that_of_the_dense_one(form, name, relation, loss, rank_by):
     case = CASES[name]
+    if relation == "reciprocal" and form in ("classes", "taxonomy", "taxonomy with values"):
+        pytest.skip("a reciprocal ranker refuses symmetric labels")
     for X in (case.X, sparse.csr_array(case.X)):
         graph = factored_graphs(X)[form]
         params = {"relation": relation, "loss": loss, "rank_by": rank_by, "alpha": 0.4}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from condrank.cli.output import SAFE, SAFE_HELP, Format, choose_format, write_rows
 from condrank.cli.rank import find_known
 from condrank.cli.terminal import fail, show
-from condrank.cli.writing import check_writable, writing
+from condrank.cli.writing import check_writable, write_whole
 
 EPILOG = (
     "Examples: [bold]condrank explain model/ ann bob[/bold] · "
@@ -84,8 +85,9 @@ def explain(
     rest = rest if terms.rest else []  # parts have it among their rows
     write_rows([*rows, *rest], names, form, output, {"model": str(model)} | found, safe_csv)
     if plot is not None:
-        with writing(plot):
-            why.plot(terms.by, top=top).figure_.savefig(plot, dpi=150)
+        drawn = BytesIO()
+        why.plot(terms.by, top=top).figure_.savefig(drawn, format=plot.suffix[1:].lower(), dpi=150)
+        write_whole(plot, drawn.getvalue())
 
 
 def as_options(message: str) -> str:
