@@ -173,12 +173,14 @@ def test_sparse_features_and_approximate_kernels_answer_as_rank(small_blocks):
         assert_same(ranker.index(OBJECTS).top(QUERIES, 6), ranker.rank(QUERIES, OBJECTS, 6))
 
 
-def test_baselines_have_indexes_too():
+def test_baselines_have_indexes_too(tmp_path):
     for ranker in (SimilarityRanker("rbf"), NearestNeighbours(kernel="rbf")):
         ranker.fit(X, Y)
         assert_same(ranker.index(OBJECTS).top(QUERIES, 4), ranker.rank(QUERIES, OBJECTS, 4))
-        with pytest.raises(ValueError, match="saved with its training graph"):
-            ranker.index(OBJECTS).save("nowhere")
+    ranker.index(OBJECTS).save(tmp_path / "index")
+    assert_same(ObjectIndex.load(tmp_path / "index").top(QUERIES, 4), ranker.rank(QUERIES, OBJECTS, 4))
+    with pytest.raises(ValueError, match="saved with its training graph"):
+        SimilarityRanker("rbf").fit(X).index(OBJECTS).save(tmp_path / "nowhere")
 
 
 def test_ties_are_ordered_by_position(small_blocks):

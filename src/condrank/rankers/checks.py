@@ -75,8 +75,8 @@ def warn_of_no_scores(W: Any, relation: Relation) -> None:
 def check_agreement(graph: RelationGraph, relation: Relation, *, whole: bool = True) -> None:
     """Warn if a relation is not quite symmetric or reciprocal. As in the paper, its symmetric or skew part is used.
 
-    Raises if that part is nothing at all: every pair is known in both directions, and all are of the other kind. A block
-    of a larger graph, which is not ``whole``, does not show that.
+    Raises if that part is nothing at all: every pair is known in both directions, and all are of the other kind. A
+    block of a larger graph, which is not ``whole``, does not show that.
     """
     if relation is ORDINARY:
         return
