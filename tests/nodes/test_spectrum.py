@@ -5,8 +5,9 @@ import pytest
 from sklearn.base import clone
 
 from condrank import RelationGraph, suggest_components
+from condrank.base.measured import CONSTANT_RIDGE_SHARE
 from condrank.kernels import read_kernel
-from condrank.nodes.spectrum import components_for_alpha, components_for_share
+from condrank.nodes.spectrum import components_for_alpha, components_for_share, constant_part
 from reference_approximate import NEW, X, ranker
 
 
@@ -73,3 +74,18 @@ def test_auto_takes_as_many_as_alpha_lets_be_seen():
         distance = fitted.predict(NEW[:, :2]) - exact
         assert np.linalg.norm(distance) < 0.2 * np.linalg.norm(exact)
     assert counts[1] < counts[0] < 60
+
+
+def test_the_constant_of_a_kernel_is_the_largest_that_leaves_a_kernel():
+    points = np.random.default_rng(0).normal(size=(30, 3))
+    narrow = np.exp(-((points[:, None] - points) ** 2).sum(axis=-1))
+    assert constant_part(narrow + 2) - constant_part(narrow) == pytest.approx(2, rel=0.05)
+    for K in (narrow, narrow + 2, narrow**0.1):
+        ridge = CONSTANT_RIDGE_SHARE * K.diagonal().mean() * np.eye(len(K))
+        c = constant_part(K)
+        assert np.linalg.eigvalsh(K + ridge - 0.999 * c)[0] > 0
+        assert np.linalg.eigvalsh(K + ridge - 1.001 * c)[0] < 0
+
+
+def test_an_indefinite_kernel_has_no_constant():
+    assert constant_part(np.diag([1.0, -1.0]) + 0.1) == 0.0

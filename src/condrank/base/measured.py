@@ -134,12 +134,15 @@ EIGENVECTORS_LEAST, EIGENVECTORS_MOST, EIGENVECTORS_SHARE_OF_NODES = 8, 600, 0.2
 # share of what was expected. A first choice, not tuned.
 TRIAL_ITERATIONS = 15
 TRIAL_LEAST_PROGRESS_SHARE = 0.2
-# Eigenvectors of the node kernel in the preconditioner of main effects. A first choice; suite constants exercises it.
-MAIN_EFFECTS_EIGENVECTORS = 64
-# It is considered from this many plain iterations on; its iterations, with its own cost, per iteration that a kernel
-# without main effects needs. A first choice; suite constants exercises it.
-MAIN_EFFECTS_LEAST_STEPS = 15
-MAIN_EFFECTS_STEPS_PER_STEP = 1.8
+# Main effects (suite constants): nodes of the sample that shows the constant in a kernel, and what is added to its
+# diagonal, as a share.
+CONSTANT_SAMPLE_NODES = 400
+CONSTANT_RIDGE_SHARE = 0.01
+# Rounding errors of its factor, in units of the strongest effect and the machine's precision, that must stay below μ:
+# with a hundredth of it, single precision took three times the iterations of double on Metz with a constant.
+EFFECTS_ROUNDING_EPS = 300
+# An entry of its factor, and of the kernel of the effects, in an iteration.
+SOLVED_FLOPS_PER_ENTRY = 8
 # Entries of its features held at a time: 8 MiB in double precision (suite memory).
 FEATURE_BLOCK_ENTRIES = 1 << 20
 # Rounding errors of its Gram matrix, in units of the largest entry and the machine's precision (suite grid).

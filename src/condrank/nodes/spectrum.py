@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
-from condrank.base.measured import SAMPLED_NODES_LEAST, SAMPLED_NODES_MOST, SAMPLED_NODES_SHARE
+from condrank.base.measured import (
+    CONSTANT_RIDGE_SHARE,
+    CONSTANT_SAMPLE_NODES,
+    SAMPLED_NODES_LEAST,
+    SAMPLED_NODES_MOST,
+    SAMPLED_NODES_SHARE,
+)
 from condrank.kernels import Kernel, read_kernel
 from condrank.nodes.exact import noise_level
 from condrank.nodes.similarity import NodeSimilarity, fit_widths
@@ -41,6 +48,18 @@ class KernelSample:
         self.eigenvalues = np.linalg.eigvalsh(K)[::-1].clip(0)
         self._of_half = np.linalg.eigvalsh(K[::2, ::2])[::-1].clip(0)
         self._mean_diagonal = float(np.trace(K)) / m
+        self._K = K
+
+    def without_constant(self) -> KernelSample | None:
+        """The same sample without the constant in its kernel (`constant_part`); None if it has none to speak of."""
+        constant = constant_part(self._K)
+        if not constant > CONSTANT_RIDGE_SHARE * self._mean_diagonal:
+            return None
+        other = copy(self)
+        other._K = self._K - constant
+        other.eigenvalues = np.linalg.eigvalsh(other._K)[::-1].clip(0)
+        other._mean_diagonal = self._mean_diagonal - constant
+        return other
 
     def spectrum(self) -> np.ndarray:
         """Approximate eigenvalues (n,) of the kernel matrix of all nodes, descending.
@@ -73,6 +92,23 @@ class KernelSample:
     def largest(self, n: int) -> float:
         """Approximate largest eigenvalue of n such nodes."""
         return float(self.eigenvalues[0]) * n / len(self.eigenvalues)
+
+
+def constant_part(K: np.ndarray) -> float:
+    """The constant in a node kernel: the largest c, at least 0, for which K - c is still a kernel. O(n³), n ≤ 400.
+
+    That is 1/(1ᵀK⁻¹1), here of a sample of the nodes. The mean of K would be too much for kernels that are wide but not
+    constant: main effects would then be removed that the edge kernel does not have.
+    """
+    step = max(1, -(-len(K) // CONSTANT_SAMPLE_NODES))
+    K = K[::step, ::step].astype(np.float64)
+    np.einsum("ii->i", K)[:] += CONSTANT_RIDGE_SHARE * float(K.diagonal().mean())
+    try:
+        factor = np.linalg.cholesky(K)
+    except np.linalg.LinAlgError:
+        return 0.0
+    total = float((np.linalg.solve(factor, np.ones(len(K))) ** 2).sum())
+    return 1 / total if total > 0 and np.isfinite(total) else 0.0
 
 
 def finite_kernel(kernel: Kernel, nodes: Nodes) -> np.ndarray:

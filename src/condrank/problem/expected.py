@@ -123,12 +123,14 @@ def primal_steps(strengths: Strengths, n_pairs: int, size: int, alpha: float, to
 class Expected:
     """Expected iterations on W (``primal``), and over the edges (``dual``) for each number of preconditioner features.
 
-    The numbers of features are in ``ranks``; 0 means no preconditioner.
+    The numbers of features are in ``ranks``; 0 means no preconditioner. ``without_effects`` is what is expected over
+    the edges if the constants in the node kernels, and the main effects that they give, are removed.
     """
 
     primal: float
     ranks: tuple[int, ...]
     dual: np.ndarray
+    without_effects: float = np.inf
 
     @classmethod
     def by_sizes(cls, n_pairs: int, size: int, alpha: float) -> Expected:

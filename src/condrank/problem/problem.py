@@ -22,7 +22,7 @@ from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
 from condrank.nodes.spectrum import KernelSample
 from condrank.observations import Edges, Factored, Observations
-from condrank.problem.expected import Expected, Strengths, edge_strengths
+from condrank.problem.expected import Expected, Strengths, dual_steps, edge_strengths
 from condrank.problem.settings import Settings
 from condrank.problem.side import Side
 from condrank.problem.sizes import Sizes
@@ -98,7 +98,7 @@ class Problem:
     def at(self, alpha: float) -> Problem:
         """The same problem with another λ. It shares what does not depend on λ."""
         other, _ = replace(self, settings=replace(self.settings, alpha=alpha)), self.sizes
-        shared = ("conditioned", "samples", "spectra", "sizes", "both_ways")
+        shared = ("conditioned", "samples", "spectra", "spectra_of_rest", "sizes", "both_ways")
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other
 
@@ -173,7 +173,21 @@ class Problem:
         ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= n_pairs // 2))
         tol = max(self.settings.tol, 1e-10)
         distinct = 1 - self.both_ways / 2 if self.settings.relation.sign else 1.0
-        return Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks, distinct)
+        found = Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks, distinct)
+        if self.spectra_of_rest is None:
+            return found
+        rest = dual_steps(self.spectra_of_rest, distinct * n_pairs, distinct * n * m, self.relative_alpha, tol)
+        return replace(found, without_effects=float(rest[0]))
+
+    @cached_property
+    def spectra_of_rest(self) -> Strengths | None:
+        """Eigenvalues of the edge kernel over all pairs without the constants of the node kernels; None without any."""
+        rows, cols = self.samples
+        left = rows.without_constant()
+        right = left if cols is rows else cols.without_constant()
+        if left is None or right is None:
+            return None
+        return edge_strengths(self.settings.relation, left.spectrum(), right.spectrum(), self.sizes.shape)
 
 
 def n_eigenvectors(n: int) -> int:

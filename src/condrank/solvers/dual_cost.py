@@ -7,11 +7,14 @@ from condrank.base.measured import (
     ROUND_MOST_ITERATIONS,
     STEP_FLOPS,
 )
+from condrank.problem.expected import Expected
 from condrank.problem.problem import Problem, n_eigenvectors
+from condrank.products.cost import loops_for
 from condrank.solvers.costs import listed_bytes
 from condrank.solvers.dual_bytes import DualTask
 from condrank.solvers.dual_plan import cheapest_rank, expected_rank, rank_costs
 from condrank.solvers.iterations import edge_product_flops, expected
+from condrank.solvers.main_effects import main_effects_cost, n_effects, pays
 from condrank.solvers.shifted import MOST_BLOCK
 from condrank.solvers.system import Peak
 
@@ -49,8 +52,19 @@ def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
     step = edge_product_flops(problem) + STEP_FLOPS
     k = n_eigenvectors(max(s.shape))
     costs = rank_costs(s.shape, s.n_pairs, k, guess.ranks, scale * guess.dual, step, builds=max(1, steps))
-    rank = cheapest_rank(guess.ranks, costs)
-    return 2 * (float(costs[guess.ranks.index(rank)]) + steps * step) + (s.flops if problem.settings.clip else 0.0)
+    cost = float(costs[guess.ranks.index(cheapest_rank(guess.ranks, costs))])
+    if not steps:
+        without = _effects_cost(problem, guess)
+        cost = without if pays(without, cost) else cost
+    return 2 * (cost + steps * step) + (s.flops if problem.settings.clip else 0.0)
+
+
+def _effects_cost(problem: Problem, guess: Expected) -> float:
+    """Cost of a solve whose preconditioner removes main effects."""
+    s = problem.sizes
+    size = n_effects(s.shape, problem.settings.loss.centres_rows, s.two_domains)
+    step = edge_product_flops(problem) + STEP_FLOPS
+    return main_effects_cost(size, s.n_pairs, loops_for("auto", s.n_pairs, size), guess.without_effects, step)
 
 
 def dual_peak(
@@ -69,8 +83,13 @@ def dual_peak(
     single = s.in_single_precision(settings.alpha) and not steps > ROUND_MOST_ITERATIONS
     task = DualTask(s.shape, s.n_pairs, s.itemsize, s.two_domains, share, settings, rank, single)
     clipping = max(side.peak for side in (s.rows, s.cols)) + task.kernels if settings.clip else 0
+    effects = 0
+    if not newton and _removes_effects(problem):
+        # The kernel of the effects and the factor, and before that two products of the size of the kernel.
+        size = n_effects(s.shape, settings.loss.centres_rows, s.two_domains)
+        effects = 3 * 4 * size**2
     many = (3 * n_alphas + MOST_BLOCK) * s.itemsize * s.n_pairs if n_alphas > 1 else 0
-    return Peak(max(task.kernels + listing, listed + task.peak(newton) + many, clipping), rank)
+    return Peak(max(task.kernels + listing, listed + task.peak(newton) + effects + many, clipping), rank)
 
 
 def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:
@@ -83,3 +102,13 @@ def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:
     product = edge_product_flops(problem)
     rank = expected_rank(s.shape, s.n_pairs, guess, product, tol, s.two_domains, builds)
     return rank, float(guess.dual[guess.ranks.index(rank)])
+
+
+def _removes_effects(problem: Problem) -> bool:
+    """Whether a preconditioner of main effects is expected, estimated from a sample of the nodes."""
+    s = problem.sizes
+    few = s.n_pairs < PRECONDITIONER_LEAST_EDGES
+    if problem.settings.pairwise_kernel is not None or few or not problem.can_be_sampled:
+        return False
+    guess, step = problem.expected_by_sample, edge_product_flops(problem) + STEP_FLOPS
+    return pays(_effects_cost(problem, guess), step * float(guess.dual[0]))

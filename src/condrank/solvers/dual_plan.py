@@ -11,8 +11,6 @@ from condrank.base.measured import (
     AT_EDGES_FLOPS_PER_MULTIPLICATION,
     FIRST_LOOK_EIGENVECTORS,
     LOOK_LEAST_COST_RATIO,
-    MAIN_EFFECTS_LEAST_STEPS,
-    MAIN_EFFECTS_STEPS_PER_STEP,
     PRECONDITIONER_BUILD_FLOPS_PER_FEATURE,
     PRECONDITIONER_COST_SHARE,
     PRECONDITIONER_FREE_FEATURES,
@@ -30,7 +28,7 @@ from condrank.problem.problem import n_eigenvectors
 from condrank.products.cost import loops_for
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.edge_preconditioner import EdgePreconditioner, EdgeSpectrum, kronecker
-from condrank.solvers.main_effects import MainEffects, rest_steps
+from condrank.solvers.main_effects import MainEffects, main_effects_cost, n_effects, pays, rest_steps
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
@@ -109,10 +107,12 @@ def plan_preconditioner(
     iterations = np.array([moment_steps(diagonal, square, share * edges.n_pairs, share * n * m, alpha, tol)])
     # The best preconditioner leaves ½ log(2/tol) iterations: if it could save at most half, none is considered.
     few = np.log(2 / tol)
+    spectrum = None
     if iterations[0] > few and iterations[0] * step >= look:
         spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
         iterations = np.minimum(iterations, expected_iterations(system, spectrum, alpha, tol, (0,)))
-    plan = or_main_effects(RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0), tol, builds)
+    plain = RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
+    plan = or_main_effects(plain, spectrum, tol, builds)
     if iterations[0] <= few or plan.expected * step < look:
         return plan
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
@@ -123,17 +123,20 @@ def plan_preconditioner(
     k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
     costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
     plan = RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
-    return or_main_effects(plan, tol, builds)
+    return or_main_effects(plan, spectrum, tol, builds)
 
 
-def or_main_effects(plan: RankPlan, tol: float, builds: int) -> RankPlan:
+def or_main_effects(plan: RankPlan, spectrum: EdgeSpectrum | None, tol: float, builds: int) -> RankPlan:
     """The plan, or one with the preconditioner of main effects if iterations without these are expected to be few."""
     system, cost = plan.system, float(plan.costs[plan.ranks.index(plan.rank)])
-    step = kronecker(system).cost + STEP_FLOPS
-    if builds > 1 or cost < MAIN_EFFECTS_LEAST_STEPS * step:
+    kernel, edges = kronecker(system), system.edges
+    size = n_effects(edges.shape, system.loss.centres_rows, kernel.G is not kernel.K)
+    loops = loops_for(system.backend, edges.n_pairs, size)
+    step = kernel.cost + STEP_FLOPS
+    if builds > 1 or not pays(main_effects_cost(size, edges.n_pairs, loops, 0.5 * np.log(2 / tol), step), cost):
         return plan
-    few = MAIN_EFFECTS_STEPS_PER_STEP * rest_steps(system, plan.alpha, tol)
-    if not few * step < PRECONDITIONER_COST_SHARE * cost:
+    few = rest_steps(system, spectrum, plan.alpha, tol)
+    if not pays(main_effects_cost(size, edges.n_pairs, loops, few, step), cost):
         return plan
     return replace(plan, rank=0, main_effects=few)
 

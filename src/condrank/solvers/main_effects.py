@@ -2,13 +2,12 @@
 
 With K = K₀ + c the edge kernel is that of K₀ plus B C Bᵀ, where B has a 1 for each end of an edge and C is c times the
 node kernel. Each main effect is as strong as its node has edges, so all n of them slow the iteration down, too many for
-low rank. With D the diagonal of BᵀMB for the weights M, the columns of U = Rᵀ B D^(-½) are nearly orthonormal if edges
-are many and spread, and more so after a step (I - Δ/2) with Δ = UᵀU - I, which never makes one longer than 1. With
-T = D^½ C D^½, μ the mean of all other eigenvalues, and N Nᵀ = μ (T + μ)⁻¹ this gives
+low rank. But they are only n (or n + m), and one factorisation of that size removes them exactly: with U = Rᵀ B, R the
+root of the loss, and μ = λ + the mean of all other eigenvalues,
 
-    P⁻¹ = E Eᵀ / μ,    E = I - U (I - N) Uᵀ,
+    P = U C Uᵀ + μ I,    P⁻¹ = (I - U S Uᵀ) / μ,    S = (μ I + C UᵀU)⁻¹ C,
 
-the inverse of U T Uᵀ + μ I if U is orthonormal, and positive semidefinite for every U and N.
+where UᵀU is sparse, up to rank one or a sparse product. P is positive definite, because C is.
 """
 
 from __future__ import annotations
@@ -18,19 +17,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import linalg, sparse
 
-from condrank.base.measured import MAIN_EFFECTS_EIGENVECTORS
-from condrank.problem.expected import moment_steps
+from condrank.base.measured import (
+    EFFECTS_ROUNDING_EPS,
+    PRECONDITIONER_COST_SHARE,
+    SINGLE_TIME_PER_DOUBLE_TIME,
+    SOLVED_FLOPS_PER_ENTRY,
+    STEP_FLOPS,
+    TIMES_FLOPS_PER_MULTIPLICATION,
+)
+from condrank.nodes.spectrum import constant_part
+from condrank.problem.expected import Strengths, dual_steps, moment_steps
 from condrank.products.kronecker import KroneckerEdges
-from condrank.solvers.edge_preconditioner import kronecker, top_eigenpairs
+from condrank.products.sampled import SampledProducts
+from condrank.solvers.edge_preconditioner import EdgeSpectrum, kronecker
 from condrank.solvers.krylov import Operator
 
 if TYPE_CHECKING:
     from condrank.solvers.dual import DualSystem
 
-# Below this squared length the direction of all main effects together is not in the system, as for ranking.
-SHORTEST = 0.1
 # Sums of kernel values between these are far from overflow in single precision.
 LEAST, MOST = 1e-15, 1e15
+# Power steps that estimate the strongest main effect.
+POWER_STEPS = 8
+# Eigenvalues of a kernel from which the constant is subtracted.
+MOST_EIGENVALUES = 32
 
 
 class MainEffects:
@@ -43,7 +53,8 @@ class MainEffects:
 
     Notes
     -----
-    Building costs O(n² k) for a few eigenvectors k, and applying P⁻¹ costs O(n_pairs + n k): little beside a product.
+    Each λ costs a factorisation of the n nodes (n + m of two domains), in single precision if P⁻¹ stays definite, and
+    sparse products of O(n_pairs n). Applying P⁻¹ costs O(n_pairs + n²): little beside a product.
     """
 
     def __init__(self, system: DualSystem):
@@ -51,107 +62,103 @@ class MainEffects:
         self.system, (n, m) = system, edges.shape
         c, c_objects = constant_part(kernel.K), constant_part(kernel.G)
         sources, targets, weights = edges.sources, edges.indices, system.weights.astype(np.float64)
-        # Row effects are what the ranking loss centres away.
-        self.ends: list[tuple[np.ndarray, int]] = [(targets, 1)]
-        # Node kernels, what is subtracted from them, and the factor of the rest.
-        blocks = [(kernel.K, c, c / 2)] if sign else [(kernel.G, c_objects, c)]
+        # Ends of an edge that are main effects, and their signs; node kernels, their constants and factors.
         if system.loss.centres_rows:
-            degrees = np.bincount(targets, weights, m)
+            # Row effects are what the ranking loss centres away.
+            self.ends, self.size = [(targets, 1)], m
+            self.blocks = [(kernel.K, c, c / 2)] if sign else [(kernel.G, c_objects, c)]
         elif sign:
-            self.ends = [(sources, 1), (targets, sign)]
-            blocks = [(kernel.K, c / 2, c / 2)]
-            degrees = np.bincount(sources, weights, n) + np.bincount(targets, weights, n)
+            self.ends, self.size = [(sources, 1), (targets, sign)], n
+            self.blocks = [(kernel.K, c, c / 2)]
         else:
-            self.ends = [(sources, 1), (n + targets, 1)]
-            blocks.insert(0, (kernel.K, 0.0, c_objects))
-            degrees = np.append(np.bincount(sources, weights, n), np.bincount(targets, weights, m))
-        self.size = len(degrees)
-        roots = np.sqrt(degrees.clip(0))
-        self.inverse_roots = np.divide(1, roots, out=np.zeros_like(roots), where=roots > 1e-6 * roots.max(initial=0.0))
-        self.rest = max(0.0, float(weights @ rest_diagonal(kernel, c, c_objects)) / max(1, edges.n_pairs))
-        at, parts, self.own = 0, [], np.zeros(self.size)
-        for K, subtracted, factor in blocks:
-            part = slice(at, at + len(K))
-            # A preconditioner need not be precise, so this copy is in single precision.
-            T, scale = K.astype(np.float32), (np.sqrt(factor) * roots[part]).astype(np.float32)
-            T -= np.float32(subtracted)
-            T *= scale[:, None]
-            T *= scale
-            V = top_eigenpairs(T, min(len(K), MAIN_EFFECTS_EIGENVECTORS))[1].astype(np.float64)
-            self.own[part] = (T.diagonal() - np.einsum("ij,ij->i", V, V)).clip(0)
-            parts.append(V)
-            at += len(K)
-        self.V = np.asarray(linalg.block_diag(*parts))
-        self.common, self.excess = np.zeros(self.size), 0.0
+            self.ends, self.size = [(sources, 1), (n + targets, 1)], n + m
+            self.blocks = [(kernel.K, c, c_objects), (kernel.G, c_objects, c)]
+        # Where the sum of all effects is zero or centred away, the constant of C makes no difference but in rounding.
+        # Elsewhere it stays, so that C is definite. That counts the constant twice, in one direction.
+        self.without_constant = system.loss.centres_rows or system.loss.fits_intercept or sign < 0
+        own = float(weights @ rest_diagonal(kernel, c, c_objects)) / max(1, edges.n_pairs)
+        # Two directions of one pair share an eigenvector, with twice the eigenvalue.
+        self.rest = max(0.0, own) / kernel.distinct_share
+        first, second = self.ends[0][0], self.ends[-1][0]
+        self.degrees = np.sum([np.bincount(end, weights, self.size) for end, _ in self.ends], axis=0)
         if system.loss.centres_rows:
-            entries = weights * system.root.row_unit[sources] * self.inverse_roots[targets]
-            self._overlap = sparse.csr_array((entries, (sources, targets)), shape=(n, m))
+            entries = weights * system.root.row_unit[sources]
+            self._linked = sparse.csr_array((entries, (sources, targets)), shape=(n, m))
         else:
-            first, second = (end for end, _ in self.ends)
-            entries = (sign or 1) * weights * self.inverse_roots[first] * self.inverse_roots[second]
-            overlap = sparse.csr_array((entries, (first, second)), shape=(self.size, self.size))
-            self._overlap = sparse.csr_array(overlap + overlap.T)
-        # All main effects together are the one direction in which U is far from orthonormal: it gets its own length.
-        unit = roots / max(float(np.linalg.norm(roots)), 1e-300)
-        f = sum(factor * (self.inverse_roots * unit)[end] for end, factor in self.ends)
-        square = float(np.linalg.norm(system.root.transposed(np.asarray(f).astype(system.weights.dtype))) ** 2)
-        if square > SHORTEST:
-            self.common, self.excess = unit, square - 1
-            self.V += np.multiply.outer((np.sqrt(square) - 1) * unit, unit @ self.V)
-        self.V += 0.5 * (self.overlap(self.V) - np.multiply.outer(self.excess * self.common, self.common @ self.V))
+            linked = sparse.csr_array((self.ends[-1][1] * weights, (first, second)), shape=(self.size, self.size))
+            self._linked = sparse.csr_array(linked + linked.T)
 
-    def overlap(self, x: np.ndarray) -> np.ndarray:
-        """Δ x, of two ends in one edge, or of two ends in one row whose mean is subtracted. O(n_pairs)."""
+    def gram_times(self, X: np.ndarray) -> np.ndarray:
+        """UᵀU X for X (size, k). O(n_pairs k)."""
+        out = self._times(self._linked, X)
         if self.system.loss.centres_rows:
-            return -(self._overlap.T @ (self._overlap @ x))
-        return self._overlap @ x
-
-    def spread(self, x: np.ndarray) -> np.ndarray:
-        """U x over the edges. O(n_pairs)."""
-        x = self._scaled(x) * self.inverse_roots
-        f = sum(factor * x[end] for end, factor in self.ends)
-        return self.system.root.transposed(np.asarray(f).astype(self.system.weights.dtype, copy=False))
-
-    def gathered(self, c: np.ndarray) -> np.ndarray:
-        """Uᵀ c over the nodes. O(n_pairs)."""
-        r = self.system.root(c)
-        total = sum(factor * np.bincount(end, r, self.size) for end, factor in self.ends)
-        return self._scaled(np.asarray(total) * self.inverse_roots)
-
-    def _scaled(self, x: np.ndarray) -> np.ndarray:
-        """(I - Δ/2) x, but exactly (UᵀU)^(-½) x along the common direction. O(n_pairs)."""
-        along = float(self.common @ x)
-        out = x + ((1 + self.excess) ** -0.5 - 1 + 0.5 * self.excess) * along * self.common
-        out -= 0.5 * self.overlap(x)
+            out = self._times(sparse.csr_array(self._linked.T), out)
+            np.negative(out, out=out)
+        out += self.degrees.astype(X.dtype)[:, None] * X
+        if self.system.loss.fits_intercept:
+            sums = self._sums(self.system.weights).astype(X.dtype)
+            out -= np.multiply.outer(sums, (sums @ X) / X.dtype.type(self.system.root.total))
         return out
+
+    def _times(self, A: sparse.csr_array, X: np.ndarray) -> np.ndarray:
+        """A X by the loops of sampled products, which take half the time of SciPy's."""
+        products = SampledProducts(A.indptr, A.indices, (A.indptr.size - 1, len(X)), self.system.backend)
+        return products.times(A.data.astype(X.dtype), X)
+
+    def effects_kernel(self, dtype: np.dtype) -> np.ndarray:
+        """C (size, size), the kernel of the main effects."""
+        C = np.zeros((self.size, self.size), dtype=dtype) if len(self.blocks) > 1 else np.empty(0, dtype)
+        at = 0
+        for K, constant, factor in self.blocks:
+            block = K.astype(dtype)
+            if self.without_constant:
+                block -= dtype.type(constant)
+            block *= dtype.type(factor)
+            if len(self.blocks) == 1:
+                return block
+            part = slice(at, at := at + len(K))
+            C[part, part] = block
+        return C
+
+    def _sums(self, r: np.ndarray) -> np.ndarray:
+        """Bᵀ r over the nodes. O(n_pairs)."""
+        return np.asarray(sum(sign * np.bincount(end, r, self.size) for end, sign in self.ends))
 
     def at(self, alpha: float) -> Operator:
         """P⁻¹ for one λ, as a function of a vector on the edges."""
         mu = alpha + self.rest
-        roots = np.sqrt(mu + self.own)
-        W = self.V / roots[:, None]
-        squares, Q = np.linalg.eigh(W.T @ W)
-        held = squares > 1e-12 * squares.max(initial=0.0)
-        Q = W @ (Q[:, held] / np.sqrt(squares[held]))
-        change = 1 / np.sqrt(1 + squares[held]) - 1
-        outer = np.sqrt(mu) / roots
+        for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
+            C = self.effects_kernel(dtype)
+            M = self.gram_times(C).T
+            floor = EFFECTS_ROUNDING_EPS * float(np.finfo(dtype).eps) * largest(M)
+            if floor <= mu:
+                break
+        mu = max(mu, floor)
+        np.einsum("ii->i", M)[:] += dtype.type(mu)
+        factors = linalg.lu_factor(M, overwrite_a=True, check_finite=False)
+        system = self.system
 
         def inverse(c: np.ndarray) -> np.ndarray:
-            x = self.gathered(c)
-            y = outer * x
-            d = c - self.spread(x - (y + Q @ (change * (Q.T @ y)))).astype(c.dtype, copy=False)
-            x = self.gathered(d)
-            moved = outer * (x + Q @ (change * (Q.T @ x)))
-            return (d - self.spread(x - moved).astype(c.dtype, copy=False)) / c.dtype.type(mu)
+            x = linalg.lu_solve(factors, C @ self._sums(system.root(c)).astype(dtype), check_finite=False)
+            f = sum(sign * x[end] for end, sign in self.ends)
+            out = system.root.transposed(np.asarray(f).astype(c.dtype, copy=False))
+            np.subtract(c, out, out=out)
+            out /= c.dtype.type(mu)
+            return out
 
         return inverse
 
 
-def constant_part(K: np.ndarray) -> float:
-    """The constant in a node kernel: the mean of its values between different nodes, at least 0. O(n²)."""
-    n = len(K)
-    total = float(K.sum(dtype=np.float64)) - float(K.diagonal().sum(dtype=np.float64))
-    return max(0.0, total / max(1, n * (n - 1)))
+def largest(M: np.ndarray) -> float:
+    """Approximately the largest eigenvalue of a product of two positive semidefinite matrices, by power steps."""
+    x, size = np.random.default_rng(0).normal(size=len(M)).astype(M.dtype), 0.0
+    for _ in range(POWER_STEPS):
+        x = M @ x
+        size = float(np.linalg.norm(x))
+        if not size:
+            return 0.0
+        x /= x.dtype.type(size)
+    return size
 
 
 def rest_diagonal(kernel: KroneckerEdges, c: float, c_objects: float) -> np.ndarray:
@@ -161,8 +168,8 @@ def rest_diagonal(kernel: KroneckerEdges, c: float, c_objects: float) -> np.ndar
     return (own + sign * (kernel.K[sources, targets] - c) ** 2) / 2 if sign else own
 
 
-def rest_steps(system: DualSystem, alpha: float, tol: float) -> float:
-    """Expected iterations without constant and main effects, from means and mean squares as `moment_steps`. O(n²)."""
+def rest_steps(system: DualSystem, spectrum: EdgeSpectrum | None, alpha: float, tol: float) -> float:
+    """Expected iterations without constant and main effects, from means, mean squares and known eigenvalues. O(n²)."""
     kernel, edges = kronecker(system), system.edges
     weights = system.weights.astype(np.float64)
     c, c_objects = constant_part(kernel.K), constant_part(kernel.G)
@@ -172,7 +179,42 @@ def rest_steps(system: DualSystem, alpha: float, tol: float) -> float:
     diagonal = float(weights @ rest_diagonal(kernel, c, c_objects)) / edges.n_pairs / share
     if not (c > 0 and c_objects > 0 and LEAST < diagonal < MOST and LEAST < square < MOST):
         return np.inf
-    return moment_steps(diagonal, square, share * edges.n_pairs, share * size, alpha, tol)
+    steps = moment_steps(diagonal, square, share * edges.n_pairs, share * size, alpha, tol)
+    if spectrum is None:
+        return steps
+    left = without_constant(spectrum.sigma, spectrum.Z, c)
+    right = left if spectrum.Z_objects is spectrum.Z else without_constant(spectrum.tau, spectrum.Z_objects, c_objects)
+    values = np.multiply.outer(left, right)
+    if kernel.relation.sign:
+        values = values[np.triu_indices(len(left), 0 if kernel.relation.sign > 0 else 1)]
+    values = float(weights.mean()) * np.sort(values.ravel())[::-1]
+    strengths = Strengths(values, np.ones(len(values)), np.nan, square)
+    return min(steps, float(dual_steps(strengths, share * edges.n_pairs, share * size, alpha, tol, (0,), diagonal)[0]))
+
+
+def without_constant(sigma: np.ndarray, Z: np.ndarray, c: float) -> np.ndarray:
+    """The eigenvalues that are left of the strongest σ, with ZᵀZ = diag(σ), after c is subtracted from the kernel."""
+    k = min(len(sigma), MOST_EIGENVALUES)
+    sigma, roots = sigma[:k].astype(np.float64), np.sqrt(sigma[:k].clip(1e-300)).astype(np.float64)
+    along = Z[:, :k].sum(axis=0, dtype=np.float64) / roots
+    return np.linalg.eigvalsh(np.diag(sigma) - c * np.multiply.outer(along, along))[::-1].clip(0)
+
+
+def main_effects_cost(size: int, n_pairs: int, loops: str, steps: float, step: float) -> float:
+    """Cost of a solve in ``steps`` iterations that cost ``step`` each, with the factorisation of ``size`` effects."""
+    build = SINGLE_TIME_PER_DOUBLE_TIME * (size**3 / 3 + 2 * TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_pairs * size)
+    return build + STEP_FLOPS + steps * (step + STEP_FLOPS + SOLVED_FLOPS_PER_ENTRY * size**2)
+
+
+def pays(cost: float, otherwise: float) -> bool:
+    """Whether main effects are worth their factorisation."""
+    return cost < PRECONDITIONER_COST_SHARE * otherwise
+
+
+def n_effects(shape: tuple[int, int], ranking: bool, two_domains: bool) -> int:
+    """Number of main effects: of the objects for the ranking loss, else of both sides."""
+    n, m = shape
+    return m if ranking or not two_domains else n + m
 
 
 def centred_square(K: np.ndarray, c: float) -> float:
