@@ -37,6 +37,10 @@ class KernelSample:
     ----------
     eigenvalues : ndarray of shape (m,)
         Eigenvalues of the kernel matrix of the sample, descending. Negative ones are set to zero.
+    K : ndarray of shape (m, m)
+        The kernel matrix of the sample.
+    mean_diagonal : float
+        Mean of its diagonal.
     """
 
     def __init__(self, kernel: Kernel, nodes: Nodes):
@@ -47,18 +51,18 @@ class KernelSample:
         K = finite_kernel(kernel, nodes)
         self.eigenvalues = np.linalg.eigvalsh(K)[::-1].clip(0)
         self._of_half = np.linalg.eigvalsh(K[::2, ::2])[::-1].clip(0)
-        self._mean_diagonal = float(np.trace(K)) / m
-        self._K = K
+        self.mean_diagonal = float(np.trace(K)) / m
+        self.K = K
 
     def without_constant(self) -> KernelSample | None:
         """The same sample without the constant in its kernel (`constant_part`); None if it has none to speak of."""
-        constant = constant_part(self._K)
-        if not constant > CONSTANT_RIDGE_SHARE * self._mean_diagonal:
+        constant = constant_part(self.K)
+        if not constant > CONSTANT_RIDGE_SHARE * self.mean_diagonal:
             return None
         other = copy(self)
-        other._K = self._K - constant
-        other.eigenvalues = np.linalg.eigvalsh(other._K)[::-1].clip(0)
-        other._mean_diagonal = self._mean_diagonal - constant
+        other.K = self.K - constant
+        other.eigenvalues = np.linalg.eigvalsh(other.K)[::-1].clip(0)
+        other.mean_diagonal = self.mean_diagonal - constant
         return other
 
     def spectrum(self) -> np.ndarray:
@@ -71,12 +75,12 @@ class KernelSample:
         n, m = self.n, len(self.eigenvalues)
         if m == n:
             return self.eigenvalues
-        grown, left = np.empty(n), self._mean_diagonal
+        grown, left = np.empty(n), self.mean_diagonal
         for i, value in enumerate(self.eigenvalues):
             mu = min(max(0.0, (float(value) - left) / (m - 1)), left)
             left -= mu
             grown[i] = n * mu + left
-        grown[m:] = max(0.0, n * self._mean_diagonal - float(grown[:m].sum())) / (n - m)
+        grown[m:] = max(0.0, n * self.mean_diagonal - float(grown[:m].sum())) / (n - m)
         return np.sort(grown)[::-1]
 
     def rank(self, n: int, dtype: np.dtype) -> int:
