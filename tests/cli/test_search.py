@@ -1,6 +1,7 @@
 """``condrank fit`` searches for the model by default: what it shows, what it keeps, and what turns it off."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,7 @@ def test_games_keep_the_logistic_loss_and_the_search_is_shown_and_saved():
     assert "Chosen: " in done.stdout
     assert done.stdout.count("← chosen") == 1
     assert "reciprocal relation, logistic loss" in done.stdout
+    assert not re.search(r"\d\.\d{5}", done.stdout)  # no number with all of its digits
     loaded = TableRanker.load("m")
     assert loaded.search_.summary_ in done.stdout
     assert loaded.predict_proba(["p0"]).shape == (1, N)
@@ -64,6 +66,13 @@ def test_a_baseline_that_nothing_beats_is_saved_ranks_and_is_described():
         len(json.loads(run("rank", "m", "--query", "p0", "--top", 3, "--json").stdout)["rankings"][0]["objects"]) == 3
     )
     assert json.loads(run("info", "m", "--json").stdout)["class"] == found["class"]
+    for asked in (
+        ["rank", "m", "--query", "p0", "--std"],
+        ["explain", "m", "p0", "p1"],
+        ["suggest", "m"],
+        ["strengths", "m"],
+    ):
+        assert "condrank fit --quick" in run(*asked, code=1).stderr  # which gives what a baseline has not
     run("evaluate", "m", *ALIKE)
     run("evaluate", "m", *ALIKE, "--setting", 4, "--folds", 2)
     ranker = TableRanker(time_limit=20).fit("players.csv", "alike.csv")

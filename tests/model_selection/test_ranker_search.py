@@ -155,6 +155,8 @@ def test_nothing_worse_than_the_best_baseline_is_returned(few, seed):
     assert chosen.is_baseline == (not search.learned_)
     assert ("adds nothing" in search.summary_) == chosen.is_baseline
     assert "\n" not in search.summary_
+    shown = f"rank loss {chosen.loss:.4f} ± {chosen.standard_error:.4f}" in search.summary_
+    assert shown != ("on more holdouts" in search.summary_)  # another number than the leaderboard's is explained
     if chosen.is_baseline:
         assert chosen == rows[True]
         assert isinstance(search.best_ranker_, NearestNeighbours | SimilarityRanker | PopularityRanker) or (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -109,10 +110,15 @@ def fit(
 def _model_words(found: Any) -> str:
     """What was fitted."""
     if not hasattr(found, "solver_"):
-        return f"a {type(found).__name__}, {found.kernel} kernel" if hasattr(found, "kernel") else f"a {found}"
+        return f"a {type(found).__name__}, {_short(found.kernel)} kernel" if hasattr(found, "kernel") else f"a {found}"
     intercept = f"intercept {found.intercept_:.4g}, " if found.fit_intercept else ""
-    words = f"{found.relation} relation, {found.loss} loss, {found.kernel} kernel, λ = {found.alpha_:g}"
+    words = f"{found.relation} relation, {found.loss} loss, {_short(found.kernel)} kernel, λ = {found.alpha_:.4g}"
     return f"{words}, {intercept}solver {found.solver_}"
+
+
+def _short(kernel: Any) -> str:
+    """A kernel with four digits of each number; `condrank info` shows all of them."""
+    return re.sub(r"\d+\.\d{4,}(?:e[+-]?\d+)?", lambda found: f"{float(found[0]):.4g}", str(kernel))
 
 
 def check_target(output: str, force: bool) -> Path:

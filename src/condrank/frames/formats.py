@@ -116,7 +116,7 @@ def _read_csv(text: str, origin: str, delimiter: str | None, corner: str) -> Col
 
 
 def _split_columns(text: str, delimiter: str) -> tuple[list[str], list[list[str]]] | None:
-    """Header and columns of a large, plain CSV file, in a fifth of the time of the csv module; None for any other.
+    """Header and columns of a large, plain CSV file, split without the csv module; None for any other.
 
     Plain is a file without quotes and without space around cells, all of whose lines have the same number of cells.
     """

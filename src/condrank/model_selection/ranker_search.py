@@ -465,6 +465,8 @@ class _State:
         finalists = [] if self.finalists is None else [*self.finalists]
         found = next(one for one in [*finalists, *self.judged] if one.candidate is chosen)
         measured = f"rank loss {found.loss:.4f} ± {found.standard_error:.4f}"
+        if not any(found is one for one in self.judged):  # so it is not the number of the leaderboard
+            measured += " on more holdouts"
         baseline = self.best_baseline() if len(finalists) == 0 or found is not finalists[0] else finalists[1]
         new = f", {loss:.4f} on reserved {self.holdouts.by}" if loss == loss else ""
         if baseline is None:

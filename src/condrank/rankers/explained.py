@@ -13,6 +13,7 @@ from condrank.explanations.asked import Asked
 from condrank.explanations.features import Columns
 from condrank.nodes import Nodes
 from condrank.rankers.base import Ranker, fitted_of, read_side
+from condrank.rankers.checks import LEARN
 
 # Names of nodes that are given by their features, without ids.
 NEW = {"query": "the new node", "object": "the new object", "other": "the other object"}
@@ -82,7 +83,7 @@ def explanation(
         fitted = fitted_of(found.ranker_)
     if not hasattr(fitted, "settings"):
         raise ValueError(
-            f"explain needs a ConditionalRanker, got {type(found).__name__}, whose scores are no such sums"
+            f"explain needs a ConditionalRanker, got {type(found).__name__}, whose scores are no such sums; {LEARN}"
         )
     query, one, other = names
     return Explanation(Asked(fitted, nodes[0], tuple(nodes[1:])), (query, one, other), sides)

@@ -13,6 +13,7 @@ from condrank.fitting.fitted import FittedRanker
 from condrank.nodes import Nodes
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of, read_pair, read_side
+from condrank.rankers.checks import LEARN
 from condrank.rankers.ranking import Ranking, candidate_scores
 from condrank.rankers.restrictions import Restriction
 from condrank.uncertainty import Posterior
@@ -68,7 +69,7 @@ def posterior_of(fitted: Any) -> Posterior:
     """The posterior of a fitted state; a ValueError if it has none."""
     found = getattr(fitted, "posterior", None)
     if found is None:
-        raise ValueError("standard deviations need a ConditionalRanker; a baseline has none")
+        raise ValueError(f"standard deviations need a ConditionalRanker; a baseline has none; {LEARN}")
     return found
 
 

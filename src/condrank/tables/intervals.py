@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from condrank.graph import RelationGraph
+from condrank.rankers.checks import LEARN
 from condrank.rankers.intervals import Intervals, interval, known_nodes
 from condrank.rankers.suggesting import Suggestions, suggest
 from condrank.tables.known_tables import KnownTables
@@ -62,5 +63,5 @@ class TableIntervals(KnownTables):
         check_is_fitted(self, "ranker_")
         ranker = getattr(self.ranker_, "best_ranker_", self.ranker_)  # what a search has chosen
         if not isinstance(ranker, Intervals):
-            raise ValueError(f"{what} need a ConditionalRanker, got {type(ranker).__name__}")
+            raise ValueError(f"{what} need a ConditionalRanker, got {type(ranker).__name__}; {LEARN}")
         return ranker

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from condrank.rankers.base import fitted_of
+from condrank.rankers.checks import LEARN
 from condrank.rankers.uncertain import posterior_of, probability_above, sample
 from condrank.tables.known_tables import KnownTables
 
@@ -47,5 +48,5 @@ class UncertainTables(KnownTables):
         """
         check_is_fitted(self, "ranker_")
         if not hasattr(self.ranker_, "strengths"):
-            raise ValueError(f"strengths needs a ConditionalRanker, got {type(self.ranker_).__name__}")
+            raise ValueError(f"strengths needs a ConditionalRanker, got {type(self.ranker_).__name__}; {LEARN}")
         return self.ranker_.strengths(self.queries_.read(nodes, "nodes")[0], return_std)
