@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from condrank.exceptions import RelationWarning
+from condrank.solvers.main_effects import MainEffects
+from condrank.uncertainty import edges as over_edges
 from condrank.uncertainty import posterior as posteriors
 from condrank.uncertainty.complete import CompletePosterior
 from condrank.uncertainty.edges import EdgePosterior
@@ -123,9 +125,58 @@ def test_many_pairs_are_estimated_by_draws(monkeypatch):
     monkeypatch.setattr(posteriors, "N_DRAWS", 19)
     case = make_case("ordinary", "regression", holes=True)
     posterior = case.ranker.posterior_
-    assert posterior.way == "adjoint solves; 19 draws for more than 19 pairs"
+    way = "adjoint solves; 19 draws (standard deviations ±16 %) for more than 19 pairs"
+    assert posterior.way in (way, f"{way} or differences")
     monkeypatch.setattr(posteriors, "N_DRAWS", 400)
     monkeypatch.setattr(posteriors.Posterior, "most_pairs", 19)
     found = posterior.variance(case.queries, case.objects)
     assert np.all(np.abs(found / case.variances() - 1) <= 5 * np.sqrt(2 / 400))
     assert error(posterior.variance(case.queries[:3], case.objects), case.variances()[:3]) <= 1e-5
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_many_differences_are_estimated_by_draws(relation, loss, monkeypatch):
+    """New nodes, so that the part of the prior outside the span counts; few differences stay exact."""
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    monkeypatch.setattr(posteriors, "N_DRAWS", 400)
+    case = make_case(relation, **LOSSES[loss], holes=True, solver="primal")
+    posterior = case.ranker.posterior_
+    assert posterior.way.endswith("400 draws (standard deviations ±4 %) for more than 400 pairs or differences")
+    monkeypatch.setattr(posteriors.Posterior, "most_pairs", 5)
+    rows, cols, others = (places.ravel() for places in np.indices((4, 5, 5)))
+    one, other = case.places(rows, cols), case.places(rows, others)
+    expected = case.new[one, one] + case.new[other, other] - 2 * case.new[one, other]
+    found = posterior.difference_variance(case.queries[rows], case.objects[cols], case.objects[others])
+    same = cols == others
+    np.testing.assert_allclose(found[same], 0.0, atol=1e-9 * expected.max())
+    apart = found[~same] / expected[~same] - 1
+    assert np.all(np.abs(apart) <= 5 * np.sqrt(2 / 400))
+    assert np.abs(apart).max() > 1e-4  # these are draws
+    found = posterior.pair_variance(case.queries[rows], case.objects[cols])
+    assert np.all(np.abs(found / case.new[one, one] - 1) <= 5 * np.sqrt(2 / 400))
+    few = [1, 2, 3]
+    found = posterior.difference_variance(case.queries[rows[few]], case.objects[cols[few]], case.objects[others[few]])
+    assert error(found, expected[few]) <= 1e-5
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_adjoint_solves_over_edges_share_a_preconditioner(relation, monkeypatch):
+    """Planned once, and the variances are those of the whole edge kernel."""
+    planned = []
+
+    class Plan:
+        def __init__(self, system):
+            self.system = system
+
+        def build(self):
+            return MainEffects(self.system)
+
+    def plan(system, *_):
+        planned.append(system)
+        return Plan(system)
+
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    monkeypatch.setattr(over_edges, "plan_preconditioner", plan)
+    check(make_case(relation, "regression", holes=True, solver="dual"), 1e-5)
+    assert len(planned) == 1

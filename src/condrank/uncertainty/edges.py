@@ -1,12 +1,14 @@
 """The posterior over the observed edges: what the labels take away from the variance of the prior.
 
 With t = k̄(p, edges), the variance of a score is σ²/λ [k̄(p, p) - tᵀR(RᵀK̄R + λI)⁻¹Rᵀt], where RRᵀ = L is the loss.
-For few edges RᵀK̄R + λI is factorised once. For many, each t is one more right-hand side of the dual system of the fit.
+For few edges RᵀK̄R + λI is factorised once. For many, each t is one more right-hand side of the dual system of the fit,
+whose preconditioner is built once and kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from condrank.objective.relations import Relation
 from condrank.observations import Edges
 from condrank.products.kronecker import KroneckerEdges, bilinear
 from condrank.solvers.dual import DualSystem, solve_dual
+from condrank.solvers.dual_plan import plan_preconditioner
 from condrank.uncertainty.functionals import Functionals
 from condrank.uncertainty.places import Placed
 
@@ -105,10 +108,13 @@ class EdgePosterior:
 
     def _against_edges(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """k̄ between pairs, given by kernel values of both ends, and the observed edges: (P, n_pairs)."""
-        t = left[:, self.sources]
-        t *= right[:, self.targets]
+        # `take` copies whole rows in order, in about half the time of indexing.
+        t = left.take(self.sources, axis=1)
+        t *= right.take(self.targets, axis=1)
         if self.relation.sign:
-            t += self.relation.sign * (left[:, self.targets] * right[:, self.sources])
+            other = left.take(self.targets, axis=1)
+            other *= right.take(self.sources, axis=1)
+            t = t + other if self.relation.sign > 0 else t - other
             t *= 0.5
         return t
 
@@ -124,7 +130,20 @@ class EdgePosterior:
         system = self.system
         assert system is not None
         values = t.astype(system.weights.dtype, copy=False)
-        return solve_dual(system, self.alpha, values=values, tol=TOLERANCE, max_iter=MOST_ITERATIONS)[0]
+        options: Any = {"tol": TOLERANCE, "max_iter": MOST_ITERATIONS, "preconditioner": self._preconditioner}
+        return solve_dual(system, self.alpha, values=values, **options)[0]
+
+    @cached_property
+    def _preconditioner(self) -> Any:
+        """The preconditioner of all solutions, planned once; "auto" if none pays."""
+        assert self.system is not None
+        built = plan_preconditioner(self.system, self.alpha, TOLERANCE).build()
+        return "auto" if built is None else built
+
+    def _halves(self, t: np.ndarray) -> np.ndarray:
+        """C⁻¹Rᵀt for rows t with RᵀK̄R + λI = CCᵀ, (n_pairs, P): half of the work of a solution."""
+        reduced = self._centred(np.sqrt(self.weights) * t).T
+        return linalg.solve_triangular(self.factor, reduced, lower=True, overwrite_b=True, check_finite=False)
 
     def _rows(self, asked: Functionals) -> tuple[np.ndarray, np.ndarray | float]:
         """t of functionals, (P, n_pairs), less the mean over the edges, and what that adds to the prior."""
@@ -138,13 +157,18 @@ class EdgePosterior:
     def quadratic(self, asked: Functionals) -> np.ndarray:
         """Variances of functionals minus those of the prior, (P,)."""
         t, shift = self._rows(asked)
-        taken = np.einsum("ij,ij->i", t, self._solve(t))
+        if self.factor is None:
+            taken = np.einsum("ij,ij->i", t, self._solve(t))
+        else:
+            halves = self._halves(t)
+            taken = np.einsum("ij,ij->j", halves, halves)
         return (self._own(asked) - 2 * shift - taken) / self.alpha + self._constant(asked)
 
     def gram(self, asked: Functionals) -> np.ndarray:
         """Covariances of functionals minus those of the prior, (P, P)."""
         t, shift = self._rows(asked)
-        taken = t @ self._solve(t).T
+        halves = None if self.factor is None else self._halves(t)
+        taken = t @ self._solve(t).T if halves is None else halves.T @ halves
         moved = np.add.outer(shift, shift) if isinstance(shift, np.ndarray) else 0.0
         return (self._own(asked) - moved - (taken + taken.T) / 2) / self.alpha + self._constant(asked)
 

@@ -10,7 +10,7 @@ where φ = Π[z z'ᵀ] and H is the system of the fit. The last bracket is 0 unl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -83,7 +83,19 @@ class Posterior:
     def way(self) -> str:
         """How variances are computed; for many pairs draws may replace what is stated first."""
         most = self.most_pairs
-        return self.engine.way if most is None else f"{self.engine.way}; {N_DRAWS} draws for more than {most:,} pairs"
+        if most is None:
+            return self.engine.way
+        what = "pairs or differences" if self._estimates else "pairs"
+        draws = f"{N_DRAWS} draws (standard deviations ±{100 / (2 * N_DRAWS) ** 0.5:.0f} %)"
+        return f"{self.engine.way}; {draws} for more than {most:,} {what}"
+
+    @property
+    def _estimates(self) -> bool:
+        """Whether single pairs and differences are estimated too, if they are many: by iterations on the weights.
+
+        Over edges, a draw would need the prior of all nodes that are asked for together.
+        """
+        return type(self.engine) is SolvedPosterior
 
     @property
     def most_pairs(self) -> int | None:
@@ -180,10 +192,20 @@ class Posterior:
         return out.reshape(len(u), len(v))
 
     def quadratic(self, asked: Functionals) -> np.ndarray:
-        """Variances of functionals, (P,)."""
+        """Variances of functionals, (P,): of many, by iterations on the weights, from draws that serve all of them."""
         blocks = row_blocks(len(asked), 1, budget=BLOCK)
+        if self._estimates and self.most_pairs is not None and len(asked) > self.most_pairs:
+            return self._estimate(asked, blocks)
         parts = [self._quadratic(asked.block(block)) for block in blocks]
         return np.concatenate(parts) if parts else np.empty(0)
+
+    def _estimate(self, asked: Functionals, blocks: Iterable[slice]) -> np.ndarray:
+        found = self.engine.estimate(asked, N_DRAWS, np.random.default_rng(0))
+        for block in blocks:
+            rest = asked.block(block).rest()  # known exactly, so it is not drawn
+            if isinstance(rest, np.ndarray):
+                found[block] += rest.diagonal() / self.alpha
+        return found * self.evidence.noise_variance
 
     def _quadratic(self, asked: Functionals) -> np.ndarray:
         found, rest = self.engine.quadratic(asked), asked.rest()

@@ -22,8 +22,8 @@ from condrank.solvers.primal import PrimalSystem
 from condrank.solvers.system import Options
 from condrank.uncertainty.functionals import Functionals
 
-# Relative residual of an adjoint solve.
-TOLERANCE = 1e-6
+# Relative residual of an adjoint solve, and of a draw whose sampling error is some percent.
+TOLERANCE, ESTIMATE_TOLERANCE = 1e-6, 1e-2
 MOST_ITERATIONS = 2000
 
 
@@ -49,10 +49,10 @@ class SolvedPosterior:
         if self.loss.fits_intercept:
             self.mean = system.reduce(system.weights) / system.total
 
-    def solve(self, rhs: np.ndarray) -> np.ndarray:
+    def solve(self, rhs: np.ndarray, tol: float = TOLERANCE) -> np.ndarray:
         """H⁻¹ times weights."""
         rhs = rhs.astype(self.system.Z.dtype, copy=False)
-        return self.system.solve(self.alpha, Options(TOLERANCE, MOST_ITERATIONS), rhs).W.astype(np.float64, copy=False)
+        return self.system.solve(self.alpha, Options(tol, MOST_ITERATIONS), rhs).W.astype(np.float64, copy=False)
 
     def _values(self, asked: Functionals, W: np.ndarray) -> np.ndarray:
         """Functionals of W, less the mean over the edges if there is an intercept."""
@@ -82,7 +82,16 @@ class SolvedPosterior:
             out[place] = self._values(asked, self.solve(self._weights(asked, place, products)))
         return (out + out.T) / 2 + asked.constants**2 * self._constant
 
-    def draws(self, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
+    def estimate(self, asked: Functionals, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Variances of functionals, (P,), as mean squares over n draws: n solutions, however many functionals."""
+        total = np.zeros(len(asked))
+        for W, constant in self.draws(n, rng, ESTIMATE_TOLERANCE):
+            total += (asked.values(W) + asked.constants * constant) ** 2
+        return total / n
+
+    def draws(
+        self, n: int, rng: np.random.Generator, tol: float = TOLERANCE
+    ) -> Iterator[tuple[np.ndarray, float]]:
         """Weights with covariance H⁻¹ and the constant that belongs to them, n times: n solutions."""
         system = self.system
         root = LossRoot(self.loss, system.edges, system.weights)
@@ -92,7 +101,7 @@ class SolvedPosterior:
             noise = root(rng.standard_normal(system.edges.n_pairs).astype(system.Z.dtype, copy=False))
             prior = [relation.project(rng.standard_normal(shape)) for relation in relations]
             rhs = system.reduce(noise) + np.sqrt(self.alpha) * (np.stack(prior) if self.n_blocks > 1 else prior[0])
-            W = self.solve(rhs)
+            W = self.solve(rhs, tol)
             constant = 0.0
             if self.mean is not None:
                 constant = float(rng.standard_normal()) * self._constant**0.5 - float(np.vdot(self.mean, W))
@@ -175,8 +184,10 @@ class FactorisedPosterior(SolvedPosterior):
         rows = self._rows(asked)
         return rows.T @ rows + asked.constants**2 * self._constant
 
-    def draws(self, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
-        """Weights with covariance H⁻¹ and the constant that belongs to them, n times. O(p²) each."""
+    def draws(
+        self, n: int, rng: np.random.Generator, tol: float = TOLERANCE
+    ) -> Iterator[tuple[np.ndarray, float]]:
+        """Weights with covariance H⁻¹ and the constant that belongs to them, n times. O(p²) each, without rounds."""
         r, r_objects = self.system.Z.shape[1], self.system.Z_objects.shape[1]
         ends = np.cumsum(self.sizes)[:-1]
         for _ in range(n):
