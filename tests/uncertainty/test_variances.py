@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 
+from condrank import ConditionalRanker
 from condrank.exceptions import RelationWarning
 from condrank.solvers.main_effects import MainEffects
 from condrank.uncertainty import edges as over_edges
 from condrank.uncertainty import posterior as posteriors
+from condrank.uncertainty import weights as over_weights
 from condrank.uncertainty.complete import CompletePosterior
 from condrank.uncertainty.edges import EdgePosterior
+from condrank.uncertainty.functionals import Functionals
 from condrank.uncertainty.weights import FactorisedPosterior, SolvedPosterior
 from reference import error
 from reference_posterior import N, make_case
@@ -180,3 +183,20 @@ def test_adjoint_solves_over_edges_share_a_preconditioner(relation, monkeypatch)
     monkeypatch.setattr(over_edges, "plan_preconditioner", plan)
     check(make_case(relation, "regression", holes=True, solver="dual"), 1e-5)
     assert len(planned) == 1
+
+
+def test_loose_draws_are_close_to_tight_ones_for_a_small_alpha(monkeypatch):
+    """The same draws, so that the difference is that of the residuals; a fixed one of 0.01 would be off by far."""
+    monkeypatch.setattr(posteriors, "FACTORISED_MOST", 0)
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 40))
+    Y[rng.random(Y.shape) < 0.7] = np.nan
+    ranker = ConditionalRanker(loss="regression", kernel="rbf", alpha=1e-5, solver="primal").fit(X, Y)
+    engine, posterior = ranker.fitted_.posterior.engine, ranker.fitted_.posterior
+    nodes = posterior.spaces[0].place(None)
+    query, first, second = (nodes.take(np.roll(np.arange(40), shift)) for shift in range(3))
+    asked = Functionals.differences(posterior.relation, query, first, second)
+    loose = np.sqrt(engine.estimate(asked, 10, np.random.default_rng(1)))
+    monkeypatch.setattr(over_weights, "ESTIMATE_RESIDUAL", 0.0)
+    tight = np.sqrt(engine.estimate(asked, 10, np.random.default_rng(1)))
+    assert 0 < np.abs(loose / tight - 1).max() <= 0.04

@@ -108,7 +108,7 @@ class EdgePosterior:
 
     def _against_edges(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """k̄ between pairs, given by kernel values of both ends, and the observed edges: (P, n_pairs)."""
-        # `take` copies whole rows in order, in about half the time of indexing.
+        # `take` gathers columns faster than an index does.
         t = left.take(self.sources, axis=1)
         t *= right.take(self.targets, axis=1)
         if self.relation.sign:

@@ -22,8 +22,11 @@ from condrank.solvers.primal import PrimalSystem
 from condrank.solvers.system import Options
 from condrank.uncertainty.functionals import Functionals
 
-# Relative residual of an adjoint solve, and of a draw whose sampling error is some percent.
-TOLERANCE, ESTIMATE_TOLERANCE = 1e-6, 1e-2
+# Relative residual of an adjoint solve.
+TOLERANCE = 1e-6
+# Residual of a draw whose sampling error is some percent, relative to the noise √λ ξ of the prior: all that a draw has
+# in directions that no label decides. Relative to the whole right-hand side it would be too loose for a small λ.
+ESTIMATE_RESIDUAL = 0.01
 MOST_ITERATIONS = 2000
 
 
@@ -85,14 +88,15 @@ class SolvedPosterior:
     def estimate(self, asked: Functionals, n: int, rng: np.random.Generator) -> np.ndarray:
         """Variances of functionals, (P,), as mean squares over n draws: n solutions, however many functionals."""
         total = np.zeros(len(asked))
-        for W, constant in self.draws(n, rng, ESTIMATE_TOLERANCE):
+        for W, constant in self.draws(n, rng, ESTIMATE_RESIDUAL):
             total += (asked.values(W) + asked.constants * constant) ** 2
         return total / n
 
-    def draws(
-        self, n: int, rng: np.random.Generator, tol: float = TOLERANCE
-    ) -> Iterator[tuple[np.ndarray, float]]:
-        """Weights with covariance H⁻¹ and the constant that belongs to them, n times: n solutions."""
+    def draws(self, n: int, rng: np.random.Generator, residual: float = 0.0) -> Iterator[tuple[np.ndarray, float]]:
+        """Weights with covariance H⁻¹ and the constant that belongs to them, n times: n solutions.
+
+        ``residual`` is that of a solution relative to the noise of the prior, if it may be larger than usual.
+        """
         system = self.system
         root = LossRoot(self.loss, system.edges, system.weights)
         relations = [system.relation] if self.n_blocks == 1 else [RECIPROCAL, *[SYMMETRIC] * (self.n_blocks - 1)]
@@ -100,8 +104,9 @@ class SolvedPosterior:
         for _ in range(n):
             noise = root(rng.standard_normal(system.edges.n_pairs).astype(system.Z.dtype, copy=False))
             prior = [relation.project(rng.standard_normal(shape)) for relation in relations]
-            rhs = system.reduce(noise) + np.sqrt(self.alpha) * (np.stack(prior) if self.n_blocks > 1 else prior[0])
-            W = self.solve(rhs, tol)
+            xi = np.sqrt(self.alpha) * (np.stack(prior) if self.n_blocks > 1 else prior[0])
+            rhs = system.reduce(noise) + xi
+            W = self.solve(rhs, max(TOLERANCE, residual * float(np.linalg.norm(xi) / np.linalg.norm(rhs))))
             constant = 0.0
             if self.mean is not None:
                 constant = float(rng.standard_normal()) * self._constant**0.5 - float(np.vdot(self.mean, W))
@@ -184,10 +189,8 @@ class FactorisedPosterior(SolvedPosterior):
         rows = self._rows(asked)
         return rows.T @ rows + asked.constants**2 * self._constant
 
-    def draws(
-        self, n: int, rng: np.random.Generator, tol: float = TOLERANCE
-    ) -> Iterator[tuple[np.ndarray, float]]:
-        """Weights with covariance H⁻¹ and the constant that belongs to them, n times. O(p²) each, without rounds."""
+    def draws(self, n: int, rng: np.random.Generator, residual: float = 0.0) -> Iterator[tuple[np.ndarray, float]]:
+        """Weights with covariance H⁻¹ and the constant that belongs to them, n times. O(p²) each, exact."""
         r, r_objects = self.system.Z.shape[1], self.system.Z_objects.shape[1]
         ends = np.cumsum(self.sizes)[:-1]
         for _ in range(n):
