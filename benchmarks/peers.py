@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import itertools
+import time
 from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, bicgstab
-from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks import data
 from benchmarks.harness import Row, cut_short, measure, suite
+from benchmarks.libraries import ON_EDGES, TREES, KronRLS, Peer, cg_kron_rls, missing
 from condrank import ConditionalRanker, RelationGraph
 from condrank.baselines import ExplicitRankRLS
 from condrank.metrics import rank_loss
 
 PAPER_ITERATIONS = 200
+# RLScore's iterations on an incomplete graph.
+CG_ITERATIONS = 20
 
 
 def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> tuple[np.ndarray, int]:
@@ -44,30 +45,9 @@ def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> tuple[np.n
     return scores(a), next(count)
 
 
-def kernel_ridge(graph: RelationGraph, alpha: float) -> np.ndarray:
-    """Scores of the training pairs by scikit-learn's KernelRidge, with every edge as an example."""
-    K = rbf_kernel(graph.nodes.rows)
-    edges = np.kron(K, K)
-    y = graph.to_dense().ravel()
-    return KernelRidge(alpha=alpha, kernel="precomputed").fit(edges, y).predict(edges).reshape(graph.shape)
-
-
-def kron_rls(graph: RelationGraph, alpha: float) -> np.ndarray:
-    """Scores of the training pairs by RLScore's KronRLS."""
-    from rlscore.learner import KronRLS
-
-    K = rbf_kernel(graph.nodes.rows)
-    learner = KronRLS(K1=K, K2=K, Y=graph.to_dense().ravel(order="F"), regparam=alpha)
-    return np.asarray(learner.predict(K, K)).reshape(graph.shape, order="F")
-
-
-def boosted(graph: RelationGraph, module: str) -> np.ndarray:
-    """Scores of the training pairs by gradient-boosted trees on the features of both nodes, with edges as examples."""
-    X, n = graph.nodes.rows, len(graph)
-    edges = np.hstack([np.repeat(X, n, axis=0), np.tile(X, (n, 1))])
-    library = importlib.import_module(module)
-    learner = library.LGBMRegressor(verbose=-1) if module == "lightgbm" else library.XGBRegressor()
-    return np.asarray(learner.fit(edges, graph.to_dense().ravel()).predict(edges)).reshape(graph.shape)
+def apart(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """The largest difference of two scores, relative to the largest score."""
+    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
 def beside(name: str, ranker: ConditionalRanker, graph: RelationGraph, peer: Callable[[], np.ndarray]) -> Row:
@@ -80,47 +60,94 @@ def beside(name: str, ranker: ConditionalRanker, graph: RelationGraph, peer: Cal
         }
     )
     ours, theirs = found["condrank"], found["peer"]
-    apart = np.abs(ours - theirs).max() / np.abs(theirs).max()
     Y = graph.to_dense()
-    note = f"scores differ by {apart:.0e}; rank loss {rank_loss(Y, ours):.4f} against {rank_loss(Y, theirs):.4f}"
+    note = f"scores differ by {apart(ours, theirs):.0e}; "
+    note += f"rank loss {rank_loss(Y, ours):.4f} against {rank_loss(Y, theirs):.4f}"
     return Row(name, f"n={len(graph):,}", times["condrank"], times["peer"], note=note)
 
 
 @suite("condrank beside its peers")
 def peers(quick: bool) -> list[Row]:
     """Fit and scores of all training pairs. Measured is condrank, the floor is the peer: a ratio below 1 means that
-    condrank is faster. RBF kernel and λ are the same. Libraries that are not installed are listed without a value.
+    condrank is faster. RBF kernel and λ are the same. Libraries that are not importable are listed without a value.
+    RLScore has rows of its own for fit, scores and a new λ on a complete graph; on an incomplete one our whole fit is
+    compared with some of its iterations, each of which is a product with the kernel of the edges.
     """
     small, medium, n_paper = ((8, 16), 16, 30) if quick else ((20, 40, 60), 600, 600)
     iterations = 10 if quick else PAPER_ITERATIONS
     rows = []
     for n in small:
-        graph = data.complete(n, 10, "symmetric")
-        regression = ConditionalRanker(loss="regression", kernel="rbf")
+        graph = data.complete(n, 10)
+        rows += [beside_library(peer, graph) for peer in ON_EDGES]
+        symmetric = data.complete(n, 10, "symmetric")
         ranking = ConditionalRanker("symmetric", kernel="rbf")
         edge_wise = ExplicitRankRLS("symmetric", kernel="rbf", features="auto")
-        rows.append(beside("KernelRidge on edges, regression", regression, graph, lambda g=graph: kernel_ridge(g, 1.0)))
-        rows.append(
-            beside(
-                "RankRLS on edges, symmetric ranking",
-                ranking,
-                graph,
-                lambda g=graph, e=edge_wise: e.fit(g).predict(g),
-            )
-        )
-    libraries = {
-        "rlscore": ("RLScore KronRLS, regression", lambda g: kron_rls(g, 1.0)),
-        "lightgbm": ("LightGBM on edges", lambda g: boosted(g, "lightgbm")),
-        "xgboost": ("XGBoost on edges", lambda g: boosted(g, "xgboost")),
-    }
+        name = "RankRLS on edges, symmetric ranking"
+        rows.append(beside(name, ranking, symmetric, lambda g=symmetric, e=edge_wise: e.fit(g).predict(g)))
     graph = data.complete(medium, 10)
-    for module, (name, peer) in libraries.items():
-        if importlib.util.find_spec(module) is None:
-            rows.append(Row(name, "", None, note=f"{module} is not importable here"))
-            continue
-        ranker = ConditionalRanker(loss="regression", kernel="rbf")
-        rows.append(beside(name, ranker, graph, lambda p=peer: p(graph)))
+    rows += [beside_library(peer, graph) for peer in TREES]
+    if missing("rlscore"):
+        rows.append(Row("RLScore", "", None, note=f"{missing('rlscore')}; benchmarks/README.md says how to build it"))
+    else:
+        for n in (30,) if quick else (600, 1000, 2000):
+            rows += kron_rls_rows(data.complete(n, 10))
+        for n, n_edges in ((40, 400),) if quick else ((1000, 50_000), (1000, 500_000)):
+            rows.append(cg_kron_rls_row(data.incomplete(n, 10, n_edges), 100 if quick else CG_ITERATIONS))
     return rows + paper_rows(n_paper, iterations)
+
+
+def beside_library(peer: Peer, graph: RelationGraph) -> Row:
+    """A row that compares condrank's regression with a library; without a value if it is not importable."""
+    if missing(peer.module):
+        return Row(peer.name, "", None, note=missing(peer.module))
+    return beside(peer.name, ConditionalRanker(loss="regression", kernel="rbf"), graph, lambda: peer.scores(graph, 1.0))
+
+
+def kron_rls_rows(graph: RelationGraph) -> list[Row]:
+    """RLScore on a complete graph: a fit, the scores of all pairs, another λ, and another λ with its scores.
+
+    RLScore's new λ ends with dual weights, ours with weights in the eigenbasis; so the last row is the fair one.
+    """
+    ranker, theirs = ConditionalRanker(loss="regression", kernel="rbf").fit(graph), KronRLS(graph, 1.0)
+    fits = measure({"RLScore": lambda: KronRLS(graph, 1.0), "condrank": lambda: ranker.fit(graph)})
+    predictions = measure({"RLScore": theirs.scores, "condrank": lambda: ranker.predict(graph)})
+    first = apart(ranker.predict(graph), theirs.scores())
+
+    def other() -> ConditionalRanker:
+        return next(iter(ranker.path([0.1])))
+
+    lambdas = measure({"RLScore": lambda: theirs.again(0.1), "condrank": other})
+    wholes = measure({"RLScore": lambda: theirs.again(0.1).scores(), "condrank": lambda: other().predict(graph)})
+    second = apart(other().predict(graph), theirs.again(0.1).scores())
+    return [
+        Row(
+            f"RLScore KronRLS, {name}",
+            f"n={len(graph):,}",
+            times["condrank"],
+            times["RLScore"],
+            note=f"scores differ by {difference:.0e}",
+        )
+        for name, times, difference in (
+            ("fit", fits, first),
+            ("scores of all pairs", predictions, first),
+            ("a new λ", lambdas, second),
+            ("a new λ and its scores", wholes, second),
+        )
+    ]
+
+
+def cg_kron_rls_row(graph: RelationGraph, iterations: int) -> Row:
+    """Our whole fit of an incomplete graph beside some iterations of RLScore's."""
+    ranker = ConditionalRanker(loss="regression", kernel="rbf")
+    start = time.perf_counter()
+    theirs = cg_kron_rls(graph, 1.0, iterations)
+    floor = time.perf_counter() - start
+    seconds = measure({"condrank": lambda: ranker.fit(graph)})["condrank"]
+    ours = ranker.predict(graph)[graph.relation.sources, graph.relation.indices]
+    note = f"scores of the edges differ by {apart(ours, theirs):.0e} after these iterations; ours: {ranker.n_iter_}"
+    note += f" iterations, {seconds / floor * iterations:.2g} of one of theirs"
+    size = f"n={len(graph):,}, {graph.n_edges:,} edges"
+    return Row(f"RLScore CGKronRLS, {iterations} iterations; our whole fit", size, seconds, floor, note=note)
 
 
 def paper_rows(n: int, iterations: int) -> list[Row]:
