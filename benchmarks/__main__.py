@@ -25,6 +25,7 @@ STORIES = (
     "imports",
     "peers",
     "incomplete",
+    "uneven",
     "grid",
     "large",
     "scale",

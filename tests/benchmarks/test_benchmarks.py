@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = (
     *("fit", "path", "classes", "accuracy", "metrics", "judging", "imports", "peers", "incomplete"),
-    *("iterations", "grid", "explanations"),
+    *("iterations", "uneven", "grid", "explanations"),
     *(
         "large",
         "scaling",
