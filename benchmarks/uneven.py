@@ -19,6 +19,8 @@ ALPHAS = (0.1, 1.0)
 # Never slower than plain CG in single precision. The goal is half its time.
 BAR = 1.0
 MAX_ITER = 5000
+# Tolerance of the solution that errors are compared with.
+EXACT = 1e-8
 
 
 def uneven_shapes(quick: bool) -> list[Shape]:
@@ -52,7 +54,8 @@ def uneven(quick: bool) -> list[Row]:
     """Drugs and targets, regression, to a relative residual of 10⁻⁴. Measured is the whole fit by `auto`; the floor is
     plain CG on the dual system with dense products in single precision, kernel included. Unevenness 1 is that of a
     collection of assays, 4 leaves blocks almost empty. Metz and KIBA are added if CONDRANK_DATA says where they are.
-    The notes have the errors of the values at the edges, of condrank and of plain CG, compared with a solution to 10⁻⁷.
+    The notes have the errors of the values at the edges, of condrank and of plain CG, compared with a solution to 10⁻⁸.
+    Where ours would be more than twice as large, the tolerance of condrank is lowered until it is not.
     """
     return [row for shape in uneven_shapes(quick) for row in uneven_rows(shape.name, shape.make(), shape.params)]
 
@@ -70,12 +73,20 @@ def uneven_rows(name: str, graph: RelationGraph, params: dict[str, Any]) -> list
             found["system"] = system
 
         with cut_short():
+            exact = ConditionalRanker(**(ranker.get_params() | {"tol": EXACT})).fit(graph).predict(graph)[place]
+
+            def error(values: np.ndarray, exact: np.ndarray = exact) -> float:
+                return float(np.linalg.norm(values - exact) / np.linalg.norm(exact))
+
+            plain()
+            theirs = error(found["system"].values(found["plain"].x))
+            # The residual on W is another one. It has to be as small as gives errors like those of plain CG.
+            while (ours := error(ranker.fit(graph).predict(graph)[place])) > 2 * theirs and ranker.tol > 100 * EXACT:
+                ranker.set_params(tol=ranker.tol / 3)
             times = measure({"plain": plain, "condrank": lambda r=ranker: r.fit(graph)}, 2)
-            exact = ConditionalRanker(**(ranker.get_params() | {"tol": 1e-7})).fit(graph).predict(graph)[place]
-        values = ranker.predict(graph)[place], found["system"].values(found["plain"].x)
-        errors = [np.linalg.norm(one - exact) / np.linalg.norm(exact) for one in values]
         note = f"{ranker.solver_}, {ranker.n_iter_} iterations against {found['plain'].n_iter}"
-        note += f"; errors {errors[0]:.0e}, {errors[1]:.0e}"
+        note += f"; errors {ours:.0e}, {theirs:.0e}"
+        note += f"; to {ranker.tol:.0e}, for errors like those of plain" if ranker.tol < TOL else ""
         note += "" if found["plain"].converged else "; plain did not converge"
         size = f"{' × '.join(f'{n:,}' for n in graph.shape)}, {graph.n_edges:,} edges"
         bar = None if len(graph) < 1000 else BAR
