@@ -19,7 +19,7 @@ from condrank.metrics import rank_loss
 
 PAPER_ITERATIONS = 200
 # RLScore's iterations on an incomplete graph.
-CG_ITERATIONS = 20
+CG_ITERATIONS = 10
 
 
 def paper_symmetric_ranking(graph: RelationGraph, iterations: int) -> tuple[np.ndarray, int]:
