@@ -1,5 +1,7 @@
 """Warnings of condrank. Each has its own class, so that users can filter it. Errors are plain ``ValueError``."""
 
+__all__ = ["CondrankWarning", "IntervalWarning", "KernelWarning", "RelationWarning", "SelectionWarning"]
+
 
 class CondrankWarning(UserWarning):
     """Base class: ``warnings.filterwarnings("ignore", category=CondrankWarning)`` silences all of them."""
