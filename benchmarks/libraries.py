@@ -102,10 +102,10 @@ class KronRLS:
         return np.asarray(self.learner.predict(self.K, self.K)).reshape(self.shape, order="F")
 
 
-def cg_kron_rls(graph: RelationGraph, alpha: float, iterations: int) -> np.ndarray:
-    """Scores of the observed edges after some iterations of RLScore's solver for incomplete graphs."""
+def cg_kron_rls(graph: RelationGraph, alpha: float, iterations: int) -> Callable[[], np.ndarray]:
+    """Some iterations of RLScore's solver for incomplete graphs; returns a function that scores the observed edges."""
     library: Any = importlib.import_module("rlscore.learner")
     K, edges = rbf_kernel(graph.nodes.rows), graph.relation
     places = {"label_row_inds": edges.sources.astype(np.int32), "label_col_inds": edges.indices.astype(np.int32)}
     learner = library.CGKronRLS(K1=K, K2=K, Y=edges.values, regparam=alpha, maxiter=iterations, **places)
-    return np.asarray(learner.predict(K, K, *places.values())).ravel()
+    return lambda: np.asarray(learner.predict(K, K, *places.values())).ravel()

@@ -144,7 +144,7 @@ def cg_kron_rls_row(graph: RelationGraph, iterations: int) -> Row:
     floor = time.perf_counter() - start
     seconds = measure({"condrank": lambda: ranker.fit(graph)})["condrank"]
     ours = ranker.predict(graph)[graph.relation.sources, graph.relation.indices]
-    note = f"scores of the edges differ by {apart(ours, theirs):.0e} after these iterations; ours: {ranker.n_iter_}"
+    note = f"scores of the edges differ by {apart(ours, theirs()):.0e} after these iterations; ours: {ranker.n_iter_}"
     note += f" iterations, {seconds / floor * iterations:.2g} of one of theirs"
     size = f"n={len(graph):,}, {graph.n_edges:,} edges"
     return Row(f"RLScore CGKronRLS, {iterations} iterations; our whole fit", size, seconds, floor, note=note)
