@@ -121,6 +121,7 @@ DATA: dict[str, Callable[[Run], Data]] = {
     "enzymes, new EC numbers": of_enzymes,
     "Davis, new drugs and targets": partial(of_drugs, datasets.load_davis),
     "Metz, new drugs and targets": partial(of_drugs, datasets.load_metz),
+    "KIBA, new drugs and targets": partial(of_drugs, datasets.load_kiba),
     "Yamanishi GPCR, new drugs and targets": partial(of_drugs, partial(datasets.load_yamanishi, "gpcr")),
     "Pokémon, new ones": of_pokemon,
 }
@@ -147,6 +148,7 @@ DATA: dict[str, Callable[[Run], Data]] = {
         "enzymes_pdb_ec/subset_ge5.npz",
         "davis/davis.npz",
         "metz/metz.npz",
+        "kiba/kiba.npz",
         "yamanishi/gpcr.npz",
         "pokemon/pokemon.npz",
     ),

@@ -322,3 +322,15 @@ def test_a_judge_prepares_each_holdout_once():
     judge = Judge([(graph[np.arange(20)], graph[np.arange(20, 30)])], [np.arange(10)], "outgoing")
     candidate = judging.Candidate("", ConditionalRanker(), "standard", (1.0,))
     assert judge.prepared(candidate) is judge.prepared(candidate)
+
+
+def test_means_of_known_nodes_are_found_at_once():
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(60, 2)), rng.normal(size=(40, 2))
+    # What every object has of its own is in no feature; one feature of both sides matters a little.
+    Y = rng.normal(size=40) + 0.3 * np.outer(X[:, 0], Z[:, 0]) + 0.1 * rng.normal(size=(60, 40))
+    search = RankerSearch(setting=2, random_state=0).fit(RelationGraph(X, Y, objects=Z))
+    names = [row.name for row in search.leaderboard_]
+    assert search.learned_
+    assert any("identity 1" in name and name.count("constant") == 2 for name in names)
+    assert "Identity()" in str(search.best_params_["object_kernel"])

@@ -61,11 +61,12 @@ KNOWN = {1: (True, True), 2: (False, True), 3: (True, False), 4: (False, False)}
 class RankerSearch(Saved, Uncertain):
     """Choose how to rank, step by step, by the rank loss on holdouts of the setting that is asked for.
 
-    The steps: baselines; kernel and preparation of the features; similarity prior; constant; loss; widths, or powers of
-    kernels; weights of views; identities of known nodes; compared features; kernels of pairs. λ is chosen for every
-    candidate. A step is taken if it lowers the loss by more than one standard error of the paired difference; of
-    candidates that are not worse than the best by more than one standard error, the simplest is taken. If nothing that
-    was learned is better than the best baseline by that rule, the baseline is returned, and ``summary_`` says so.
+    The steps: baselines; kernel and preparation of the features; similarity prior; means of known nodes; constant;
+    loss; widths, or powers of kernels; weights of views; identities of known nodes; compared features; kernels of
+    pairs. λ is chosen for every candidate. A step is taken if it lowers the loss by more than one standard error of the
+    paired difference; of candidates that are not worse than the best by more than one standard error, the simplest is
+    taken. If nothing that was learned is better than the best baseline by that rule, the baseline is returned, and
+    ``summary_`` says so.
 
     A share of the nodes is reserved: no choice sees them, and ``loss_`` is measured on them. The chosen ranker is then
     fitted to the whole graph.
@@ -299,6 +300,7 @@ class _State:
         if self.options.rank_by != "outgoing":
             known = known[::-1]
         known = known if self.graph.is_two_domain else (any(known),)
+        self._stage(stages.main_effects(known))
         rounds = [stages.constants, stages.losses, stages.shapes, stages.weights, stages.identities(known)]
         if self.given is not None:
             rounds.remove(stages.losses)

@@ -248,6 +248,25 @@ def relevance(space: Space, best: Choice) -> Iterator[Choice]:
         yield replace(best, relevance=True)
 
 
+def main_effects(known: tuple[bool, ...]) -> Stage:
+    """A constant on every side and an identity of those whose nodes are known, at once.
+
+    A constant of one side times an identity of the other is a mean of each node, such as its popularity. One without
+    the other gains little, so steps of one part each would not find them.
+    """
+
+    def stage(space: Space, best: Choice) -> Iterator[Choice]:
+        if any(known):
+            for weight in CONSTANTS[1:]:
+                sides = [
+                    replace(side, constant=weight, identity=IDENTITIES[-1] if is_known else 0.0)
+                    for side, is_known in zip(best.sides, known, strict=True)
+                ]
+                yield replace(best, rows=sides[0], cols=None if best.cols is None else sides[1])
+
+    return stage
+
+
 def identities(known: tuple[bool, ...]) -> Stage:
     """Identities of sides whose nodes are known in the setting."""
 
