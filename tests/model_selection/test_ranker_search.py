@@ -13,7 +13,7 @@ from condrank.model_selection import (
     SimilaritySearch,
     budget,
     judging,
-    ranker_search,
+    searching,
     stages,
 )
 from condrank.model_selection.judging import Judge
@@ -27,7 +27,7 @@ def few(monkeypatch):
     """Fewer candidates, for quick tests."""
     for name, values in {"NEIGHBOURS": (5,), "POWERS": (2,), "CONSTANTS": (1.0,), "WIDTHS": (0.3,)}.items():
         monkeypatch.setattr(stages, name, values)
-    monkeypatch.setattr(ranker_search, "ROUNDS", 1)
+    monkeypatch.setattr(searching, "ROUNDS", 1)
     for name in ("pair_kernels", "relevance"):
         monkeypatch.setattr(stages, name, lambda *_: iter(()))
 
@@ -88,8 +88,8 @@ def test_every_setting_of_one_and_two_domains(few, spy, setting, m):
 def test_every_candidate_has_three_holdouts_and_no_choice_sees_reserved_nodes(few, spy, monkeypatch):
     graph = smooth(60)
     states = []
-    original = ranker_search._State.search
-    monkeypatch.setattr(ranker_search._State, "search", lambda self: states.append(self) or original(self))
+    original = searching.Searching.search
+    monkeypatch.setattr(searching.Searching, "search", lambda self: states.append(self) or original(self))
     search = RankerSearch(random_state=0).fit(graph)
     judged = {row.name for row in search.leaderboard_}
     assert all(spy.names.count(name) >= 3 for name in judged)
@@ -105,8 +105,8 @@ def test_every_candidate_has_three_holdouts_and_no_choice_sees_reserved_nodes(fe
 
 def test_the_loss_is_that_of_reserved_nodes(few, monkeypatch):
     states = []
-    original = ranker_search._State.search
-    monkeypatch.setattr(ranker_search._State, "search", lambda self: states.append(self) or original(self))
+    original = searching.Searching.search
+    monkeypatch.setattr(searching.Searching, "search", lambda self: states.append(self) or original(self))
     search = RankerSearch(random_state=0).fit(smooth(60))
     train, test = states[0].reserved
     fresh = clone(search.best_ranker_).fit(train)
