@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from condrank.cli.output import SAFE, SAFE_HELP, Format, choose_format, write_rows
+from condrank.cli.output import Format, FormatOption, JsonOption, OutputOption, SafeOption, choose_format, write_rows
 from condrank.cli.rank import find_known
 from condrank.cli.terminal import fail, show
 from condrank.cli.writing import check_writable, write_whole
@@ -44,18 +44,14 @@ def explain(
         typer.Option(help="What the score is a sum over; by default features, or nodes or parts if it is no such sum."),
     ] = None,
     top: Annotated[int, typer.Option("--top", "-k", min=1, help="How many contributions, largest first.")] = 10,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
-    ] = None,
+    form: FormatOption = None,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also draw a waterfall of the contributions: .png, .svg or .pdf."),
     ] = None,
-    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
+    safe_csv: SafeOption = False,
 ) -> None:
     """Explain a score, or the order of two objects, as an exact sum of contributions. A table begins with a sentence.
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -33,6 +33,17 @@ class Format(StrEnum):
     csv = "csv"
     json = "json"
     parquet = "parquet"
+
+
+# Options that every command with rows has.
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Same as --format json.")]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
+]
+SafeOption = Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)]
 
 
 def choose_format(asked: Format | None, as_json: bool, output: Path | None, safe: bool = False) -> Format:

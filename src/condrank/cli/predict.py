@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, plain, write_rows
+from condrank.cli.output import (
+    FormatOption,
+    JsonOption,
+    OutputOption,
+    Records,
+    SafeOption,
+    choose_format,
+    plain,
+    write_rows,
+)
 from condrank.cli.terminal import fail
 
 if TYPE_CHECKING:
@@ -42,14 +51,10 @@ def predict(
         typer.Option(help="Coverage of the intervals.", show_default="0.9, if the model has left-out residuals"),
     ] = None,
     std: Annotated[bool, typer.Option("--std", help="Add standard deviations of the scores.")] = False,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
-    ] = None,
-    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
+    form: FormatOption = None,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
+    safe_csv: SafeOption = False,
 ) -> None:
     """Score given pairs. Columns: query, object, score; probability with the logistic loss; lower and upper.
 

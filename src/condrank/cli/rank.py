@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from condrank.cli.named import named_files
-from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, plain, write_rows
+from condrank.cli.output import (
+    FormatOption,
+    JsonOption,
+    OutputOption,
+    Records,
+    SafeOption,
+    choose_format,
+    plain,
+    write_rows,
+)
 from condrank.cli.terminal import fail
 
 if TYPE_CHECKING:
@@ -70,14 +79,10 @@ def rank(
         bool,
         typer.Option("--std", help="Add columns std and top_probability: how sure a score and the first place are."),
     ] = False,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
-    ] = None,
-    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
+    form: FormatOption = None,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
+    safe_csv: SafeOption = False,
 ) -> None:
     """Rank objects for nodes, best first. Columns: query, rank, object, score; probability with the logistic loss."""
     if not query and query_file is None and not query_view:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_rows
+from condrank.cli.output import FormatOption, JsonOption, OutputOption, Records, SafeOption, choose_format, write_rows
 from condrank.cli.terminal import fail
 
 EPILOG = (
@@ -27,14 +27,10 @@ def strengths(
     cautious: Annotated[
         bool, typer.Option("--cautious", help="Order by strength minus 2 std: who is surely strong comes first.")
     ] = False,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
-    ] = None,
-    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
+    form: FormatOption = None,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
+    safe_csv: SafeOption = False,
 ) -> None:
     """Strengths of nodes, strongest first. Columns: rank, node, strength, std, lower and upper (of 95 % intervals)."""
     import numpy as np

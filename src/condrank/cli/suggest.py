@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_rows
+from condrank.cli.output import FormatOption, JsonOption, OutputOption, Records, SafeOption, choose_format, write_rows
 from condrank.cli.terminal import fail, say
 
 if TYPE_CHECKING:
@@ -49,14 +49,10 @@ def suggest(
         typer.Option(metavar="FILE", help="Table with the columns object and cost; gains are divided by the cost."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed, if there are many pairs and only some are compared.")] = 0,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="Format; by default a table on a terminal, CSV in a pipe.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file; its suffix sets the format.")
-    ] = None,
-    safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
+    form: FormatOption = None,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
+    safe_csv: SafeOption = False,
 ) -> None:
     """Suggest pairs to measure next, the most useful first. Columns: query, object, score, std, gain, cost, why."""
     if [query_file, objects, cost].count(Path("-")) > 1:
