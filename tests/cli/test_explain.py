@@ -38,7 +38,7 @@ def fit(*options):
 
 
 def test_rows_and_json_are_those_of_the_explanation():
-    ranker = fit("--kernel", "linear", "--loss", "regression", "--keep-labels")
+    ranker = fit("--kernel", "linear", "--loss", "regression")
     for by in ("labels", "nodes", "features", "parts"):
         asked = ("explain", "model", "p3", "p7", "--other", "p2", "--by", by, "--top", 5)
         expected = ranker.explain("p3", "p7", "p2").to_dict(by, top=5)
@@ -72,7 +72,7 @@ def test_the_rest_is_among_the_rows():
 
 
 def test_what_cannot_be_explained_is_said_in_the_words_of_the_command_line():
-    fit("--kernel", "rbf")
+    fit("--kernel", "rbf", "--drop-labels")
     message = run("explain", "model", "p3", "p7", "--by", "labels", code=1).stderr
     assert "fit it with condrank fit --keep-labels" in message
     message = run("explain", "model", "p3", "p7", "--by", "features", code=1).stderr

@@ -55,7 +55,7 @@ def explain(
 ) -> None:
     """Explain a score, or the order of two objects, as an exact sum of contributions. A table begins with a sentence.
 
-    Labels and nodes need a model that was saved with --keep-labels.
+    Labels and nodes need a model that was saved with its labels, as fit does for up to a million edges.
     """
     form = choose_format(form, as_json, output, safe_csv)
     if plot is not None and plot.suffix.lower() not in PICTURES:

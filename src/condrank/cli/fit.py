@@ -19,6 +19,8 @@ from condrank.cli.terminal import fail, say, show, steps
 from condrank.cli.wording import as_typed
 from condrank.cli.writing import check_writable, writing
 
+# Labels of so many edges are saved with a model unless something else is asked for; 8 MB.
+MOST_LABELS = 1_000_000
 EPILOG = (
     "Examples: [bold]condrank fit --nodes players.csv --edges games.csv -o model/[/bold] · "
     "[bold]condrank fit --nodes drugs.csv --objects targets.csv --edges bound.csv --value affinity -o model/[/bold] · "
@@ -45,8 +47,13 @@ def fit(
         typer.Option("--intervals", help="Also make what intervals need (up to 20 more fits)."),
     ] = False,
     keep_labels: Annotated[
-        bool, typer.Option("--keep-labels", help="Save the labels too; explain needs them for labels and nodes.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--keep-labels/--drop-labels",
+            help="Save the labels too: explain needs them for labels and nodes.",
+            show_default=f"kept up to {MOST_LABELS:,} edges",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is not a model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary as JSON.")] = False,
     verbose: Annotated[
@@ -75,7 +82,7 @@ def fit(
                 say(f"no intervals: {error}")
         step("saving")
         with writing(target):
-            fitted.save(output, training=keep_labels)
+            fitted.save(output, training=graph.n_edges <= MOST_LABELS if keep_labels is None else keep_labels)
     seconds = time.perf_counter() - start
     say_choices(asked, fitted, warned, verbose)
     found, columns = fitted.ranker_, columns_taken(graph, used)
