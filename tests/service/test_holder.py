@@ -16,7 +16,7 @@ def test_a_request_ends_with_the_model_that_it_began_with(ranker, tmp_path):
     holder = ModelHolder(tmp_path)
     old, began, go = holder.current, threading.Event(), threading.Event()
     rank = old.rank
-    old.rank = lambda *given: (began.set(), go.wait(20), rank(*given))[-1]
+    old.rank = lambda *given, **more: (began.set(), go.wait(20), rank(*given, **more))[-1]
     with TestClient(create_app(holder)) as client:
         found = []
         asked = {"queries": ["Node 1"]}
