@@ -136,8 +136,9 @@ DATA: dict[str, Callable[[Run], Data]] = {
         f"A search has {LIMIT:g} s. Two-step ridge (complete graphs only) chooses λ on {HOLDOUTS} holdouts of training "
         "nodes. Similarity and strengths have nothing to choose. Strengths and popularity are constant for new nodes, "
         "so they have a rank loss of one half.",
-        f"LightGBM gets the {TREE_COORDINATES} leading coordinates of kernels and texts (computed without labels, but "
-        "for all nodes), chooses among twelve candidates on one holdout, and is judged on the first split only.",
+        f"LightGBM, where it is installed, gets the {TREE_COORDINATES} leading coordinates of kernels and texts "
+        "(computed without labels, but for all nodes), chooses among twelve candidates on one holdout, and is judged "
+        "on the first split only.",
         f"Newsgroups: 4,000 documents drawn once; of each data set with classes at most {MOST_NODES} nodes a split.",
         "The leaderboards are those of the first split: losses on holdouts inside the training nodes.",
     ),
