@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from condrank.base.checks import check_choice
+from condrank.observations.clicks import Clicks
 from condrank.observations.complete import Complete
 from condrank.observations.edges import Edges
 from condrank.observations.factored import Factored
@@ -86,7 +87,7 @@ class Observations(Protocol):
         ...
 
 
-FORMS: dict[str, Any] = {form.__name__: form for form in (Complete, Factored, Edges)}
+FORMS: dict[str, Any] = {form.__name__: form for form in (Complete, Factored, Edges, Clicks)}
 
 
 def observations_to(observed: Any, arrays: Arrays) -> dict[str, Any]:
