@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -35,11 +36,10 @@ class Factors:
 
     def fit(self, graph: RelationGraph) -> Factors:
         """Factors of users and films from ratings as confidences; what is not rated counts as 0, as implicit has it."""
-        from implicit.als import AlternatingLeastSquares
-
+        als: Any = importlib.import_module("implicit.als")
         Y = graph.to_dense()
         confidence = sparse.csr_matrix(np.where(np.isfinite(Y), self.weight * (Y - np.nanmin(Y) + 1), 0).astype("f"))
-        model = AlternatingLeastSquares(self.n_factors, self.regularisation, random_state=self.seed, num_threads=1)
+        model = als.AlternatingLeastSquares(self.n_factors, self.regularisation, random_state=self.seed, num_threads=1)
         model.fit(confidence, show_progress=False)
         self.scores = np.asarray(model.user_factors) @ np.asarray(model.item_factors).T
         return self
