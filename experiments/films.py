@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from condrank import RelationGraph, datasets
 from condrank.baselines import PopularityRanker
@@ -39,8 +40,11 @@ class Factors:
         als: Any = importlib.import_module("implicit.als")
         Y = graph.to_dense()
         confidence = sparse.csr_matrix(np.where(np.isfinite(Y), self.weight * (Y - np.nanmin(Y) + 1), 0).astype("f"))
-        model = als.AlternatingLeastSquares(self.n_factors, self.regularisation, random_state=self.seed, num_threads=1)
-        model.fit(confidence, show_progress=False)
+        with threadpool_limits(1, "blas"):  # as implicit asks for
+            model = als.AlternatingLeastSquares(
+                self.n_factors, self.regularisation, random_state=self.seed, num_threads=1
+            )
+            model.fit(confidence, show_progress=False)
         self.scores = np.asarray(model.user_factors) @ np.asarray(model.item_factors).T
         return self
 
