@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from condrank import ConditionalRanker, RelationGraph, TableRanker
+from condrank.metrics.games import probabilities_of
 from condrank.report.leaders import SHOWN, best_matches, find_leaders, leaderboard, records
-from condrank.report.probability import probability, scale_of
+from condrank.report.probability import scale_of
 from condrank.report.rankings import rank_sample
 from condrank.report.words import Words
 from report.games import Reader, make_games
@@ -91,7 +92,7 @@ def test_scores_are_probabilities_where_the_loss_makes_them_so(loss, scale):
     assert scale_of(ranker.ranker_, ranker.graph_) == scale
     if scale == "log-odds":
         np.testing.assert_allclose(
-            probability(ranker.predict(ranker.graph_), scale),
+            probabilities_of(ranker.predict(ranker.graph_), scale),
             ranker.ranker_.predict_proba(ranker.encode(ranker.graph_)),
         )
     assert scale_of(two_domains("outgoing").ranker_, two_domains("outgoing").graph_) is None
@@ -103,4 +104,4 @@ def test_scores_of_probabilities_are_probabilities():
     graph = RelationGraph(rng.normal(size=(12, 3)), np.where(np.eye(12) > 0, 0.5, (P + 1 - P.T) / 2))
     ranker = TableRanker(ConditionalRanker("reciprocal", "regression")).fit(graph)
     assert scale_of(ranker.ranker_, graph) == "probability"
-    np.testing.assert_array_equal(probability(np.array([-0.2, 0.3, 1.4]), "probability"), [0, 0.3, 1])
+    np.testing.assert_array_equal(probabilities_of(np.array([-0.2, 0.3, 1.4]), "probability"), [0, 0.3, 1])

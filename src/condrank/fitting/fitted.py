@@ -21,7 +21,6 @@ from condrank.kernels import Kernel
 from condrank.models import EdgeModel, model_from_state
 from condrank.models.sums import FactoredSums
 from condrank.nodes import Nodes
-from condrank.nodes.views import Views
 from condrank.observations import Observations, observations_from, observations_to
 from condrank.persistence.arrays import Arrays, Held
 from condrank.persistence.ids import ids_from, ids_to
@@ -287,11 +286,10 @@ class FittedRanker(Fitted):
 
 def n_columns(nodes: Nodes, kernel: Kernel) -> int:
     """Number of columns that nodes to score must have: features, and kernel values against the training nodes."""
-    if not isinstance(nodes.base, Views):
-        return len(nodes) if kernel.matrices else nodes.base.shape[1]
-    alone = len(nodes.base.parts) == 1
-    views = {name: name in kernel.matrices or (alone and bool(kernel.matrices)) for name in nodes.base.parts}
-    return sum(len(nodes) if among else nodes.view(name).base.shape[1] for name, among in views.items())
+    return sum(
+        len(nodes) if nodes.is_matrix(view, kernel.matrices) else nodes.view(view).base.shape[1]
+        for view in nodes.view_names
+    )
 
 
 def check_weights(W: Any, alpha: float) -> None:

@@ -60,7 +60,7 @@ def log_loss(
     if scale == "log-odds":
         cost = won * np.logaddexp(0, -h) + (1 - won) * np.logaddexp(0, h)
     else:
-        p = np.clip(_probability(h, scale), LEAST, 1 - LEAST)
+        p = np.clip(probabilities_of(h, scale), LEAST, 1 - LEAST)
         cost = -won * np.log(p) - (1 - won) * np.log1p(-p)
     return mean_of(cost, indptr, average, "log_loss")
 
@@ -84,7 +84,7 @@ def brier_score(
     """
     check_average(average, micro=True)
     indptr, won, h = _games(Y_true, Y_score, groups, scale, "brier_score")
-    return mean_of((won - _probability(h, scale)) ** 2, indptr, average, "brier_score")
+    return mean_of((won - probabilities_of(h, scale)) ** 2, indptr, average, "brier_score")
 
 
 def accuracy(
@@ -130,7 +130,8 @@ def outcomes_of(y: Floats, scale: str, name: str) -> Floats:
     return (1 + y) / 2 if low < 0 or scale == "outcome" else y
 
 
-def _probability(h: Floats, scale: str) -> Floats:
+def probabilities_of(h: Floats, scale: str) -> Floats:
+    """Probabilities of a win of scores on a scale."""
     if scale == "log-odds":
         return expit(h)
     return np.clip(h if scale == "probability" else (1 + h) / 2, 0, 1)

@@ -104,8 +104,10 @@ class Preparation:
         """Learn from training nodes, and from no other node of their base; ``matrices`` are views that are kernels."""
         check_choice("preparation", way, WAYS)
         scalings = {
-            view: Scaling.fit(RAW if _is_matrix(nodes, view, matrices) else way, nodes.view(view).rows)
-            for view in _views(nodes)
+            view: Scaling.fit(
+                RAW if nodes.view(view).is_kernel or nodes.is_matrix(view, matrices) else way, nodes.view(view).rows
+            )
+            for view in nodes.view_names
         }
         return cls(scalings, nodes.base)
 
@@ -129,7 +131,7 @@ class Preparation:
     @classmethod
     def from_state(cls, given: Any, held: Held, nodes: Nodes) -> Preparation:
         """A stored preparation of nodes like these."""
-        views = _views(nodes)
+        views = nodes.view_names
         if not isinstance(given, list) or [one[0] for one in given] != views:
             raise ValueError(f"the preparation must be of the views {views}, got {given!r:.60}")
         scalings = {
@@ -137,12 +139,3 @@ class Preparation:
             for number, (view, way) in enumerate(given)
         }
         return cls(scalings, nodes.base)
-
-
-def _views(nodes: Nodes) -> list[str | None]:
-    return [*nodes.base.parts] if isinstance(nodes.base, Views) else [None]
-
-
-def _is_matrix(nodes: Nodes, view: str | None, matrices: frozenset[str | None]) -> bool:
-    alone = isinstance(nodes.base, Views) and len(nodes.base.parts) == 1
-    return view in matrices or nodes.view(view).is_kernel or (alone and None in matrices)

@@ -130,14 +130,14 @@ class NodeSimilarity:
 
     def given_data(self, nodes: Nodes) -> Any:
         """The data of other nodes as a new fit could be asked for them: of a kernel matrix, values against training."""
-        if not isinstance(nodes.base, Views):
-            return self._given[None].against_training(nodes) if None in self._given else nodes.rows
-        alone = len(nodes.base.parts) == 1
-        parts = {}
-        for name in nodes.base.parts:
-            given, view = self._given.get(None if alone and None in self._given else name), nodes.view(name)
-            parts[name] = view.rows if given is None else given.against_training(view)
-        return Views(parts)
+        matrices, parts = frozenset(self._given), {}
+        for name in nodes.view_names:
+            view = nodes.view(name)
+            if nodes.is_matrix(name, matrices):
+                parts[name] = self._given[name if name in matrices else None].against_training(view)
+            else:
+                parts[name] = view.rows
+        return Views(parts) if isinstance(nodes.base, Views) else parts[None]
 
     def places(self, nodes: Nodes) -> np.ndarray:
         """Positions of nodes among the training nodes, by their place in the graph or by id; -1 for new nodes."""

@@ -110,6 +110,15 @@ class Nodes:
         named: dict[str | None, list[str]] = {} if columns is None else {None: columns}
         return self._same_reading(Nodes(parts[name], self.index, self._ids, is_kernel, named, self.against_training))
 
+    @property
+    def view_names(self) -> list[str | None]:
+        """Names of the views; None alone for nodes without views."""
+        return [*self.base.parts] if isinstance(self.base, Views) else [None]
+
+    def is_matrix(self, view: str | None, matrices: frozenset[str | None]) -> bool:
+        """Whether a view is among those that a kernel takes as matrices; it needs no name if it is the only one."""
+        return view in matrices or (len(self.view_names) == 1 and None in matrices)
+
     def take(self, index: np.ndarray) -> Nodes:
         """A subset; only the index is new."""
         return self._same_reading(self._with(self.base, index if self.index is None else self.index[index], self._ids))
@@ -159,13 +168,11 @@ class Nodes:
         if self.columns:
             given["columns"] = [[view, list(names)] for view, names in self.columns.items()]
         if not isinstance(self.base, Views):
-            arrays.matrix("nodes", self.kernel_with(self) if None in matrices else self.rows)
+            arrays.matrix("nodes", self.kernel_with(self) if self.is_matrix(None, matrices) else self.rows)
             return given
-        alone = len(self.base.parts) == 1
         for number, name in enumerate(self.base.parts):
             view = self.view(name)
-            among = name in matrices or (alone and None in matrices)
-            arrays.matrix(f"nodes.{number}", view.kernel_with(view) if among else view.rows)
+            arrays.matrix(f"nodes.{number}", view.kernel_with(view) if self.is_matrix(name, matrices) else view.rows)
         return given | {"views": [*self.base.parts]}
 
     @classmethod

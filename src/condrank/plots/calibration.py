@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from condrank.base.checks import check_choice, check_count
 from condrank.graph import RelationGraph
-from condrank.metrics.games import SCALES, outcomes_of
+from condrank.metrics.games import SCALES, outcomes_of, probabilities_of
 from condrank.metrics.intervals import coverage
 from condrank.plots.axes import new_axes
 from condrank.plots.predictions import check_graph, fitted_ranker, predict_sample, ranks_incoming
@@ -88,7 +87,7 @@ class CalibrationDisplay:
             raise ValueError(f"Y_score must have the shape of Y_true, {true.shape}, got {score.shape}")
         known = ~np.isnan(true)
         won, score = outcomes_of(true[known], scale, "a calibration curve"), score[known]
-        p = expit(score) if scale == "log-odds" else np.clip(score if scale == "probability" else (1 + score) / 2, 0, 1)
+        p = probabilities_of(score, scale)
         if not len(p) or np.isnan(p).any():
             raise ValueError("Y_true must have at least one outcome, and Y_score no NaN there")
         place = np.minimum((p * n_bins).astype(int), n_bins - 1)

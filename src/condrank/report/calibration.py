@@ -12,13 +12,13 @@ import numpy as np
 from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
 from condrank.metrics import accuracy, brier_score, log_loss
+from condrank.metrics.games import probabilities_of
 from condrank.model_selection import SettingSplit
 from condrank.model_selection.scoring import judged
 from condrank.plots.predictions import ranks_incoming
 from condrank.report import charts
 from condrank.report.headline import percent
 from condrank.report.measured import SETTINGS, Step, unfitted
-from condrank.report.probability import probability
 from condrank.report.rankings import observed_pairs
 from condrank.tables.ranker import TableRanker
 
@@ -61,7 +61,7 @@ def held_out_games(
         rows, columns, y, h = observed_pairs(truth, scores)
         if truth.shape[0] == truth.shape[1]:  # each game once: the other direction says the same
             y, h = y[rows < columns], h[rows < columns]
-        p = probability(h, scale)
+        p = probabilities_of(h, scale)
         y = y if graph.centre == 0.5 else (1 + y) / 2
         favourite = p >= 0.5
         chances.append(np.where(favourite, p, 1 - p))

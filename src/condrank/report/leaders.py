@@ -11,6 +11,7 @@ from scipy import sparse
 from condrank.explorer.embedded import clipped
 from condrank.explorer.markup import Markup, join, tag
 from condrank.graph import RelationGraph
+from condrank.metrics.games import probabilities_of
 from condrank.observations.edges import all_edges
 from condrank.plots.axes import draw_nodes
 from condrank.plots.predictions import query_names, ranks_incoming
@@ -18,7 +19,6 @@ from condrank.rankers.base import fitted_of
 from condrank.rankers.contests import strengths_of
 from condrank.report.headline import percent
 from condrank.report.markup import table
-from condrank.report.probability import probability
 from condrank.report.rankings import Rankings
 from condrank.report.words import Words
 
@@ -73,7 +73,7 @@ def find_leaders(ranker: Any, graph: RelationGraph, scale: str | None) -> Leader
     counts = np.maximum(others.sum(axis=1), 1)
     chances = None
     if scale is not None:
-        won = probability(scores, scale)
+        won = probabilities_of(scores, scale)
         chances = ((1 - won if incoming else won) * others).sum(axis=1) / counts
     state = fitted_of(ranker)
     is_order = bool(state.settings.kernel.constant) and hasattr(state.model, "strengths")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from scipy.special import expit
-
 from condrank.graph import RelationGraph
 from condrank.rankers.base import fitted_of
 
@@ -28,10 +25,3 @@ def scale_of(ranker: Any, graph: RelationGraph) -> str | None:
         return "probability"
     low, high = graph.relation.extremes()
     return "outcome" if -1 <= low <= high <= 1 else None
-
-
-def probability(scores: np.ndarray, scale: str) -> np.ndarray:
-    """Probability of a win of scores on a scale."""
-    if scale == "log-odds":
-        return expit(scores)
-    return np.clip(scores if scale == "probability" else (1 + scores) / 2, 0, 1)

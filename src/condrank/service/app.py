@@ -137,15 +137,16 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         content = await work.run(client_of(request.client), job, holder.current, *given)
         return Response(content, media_type="application/json")
 
-    @app.post(
-        "/rank",
-        response_model=RankAnswer,
-        responses=computed,
-        openapi_extra=body_of(RankRequest),
-        summary="Rankings for known or new nodes",
-    )
-    async def rank(request: Request) -> Response:
-        return await answered(request, rankings_json, await _json_body(request), limits)
+    def post(path: str, name: str, job: Callable[..., bytes], asked: type, answer: type, summary: str) -> None:
+        """A route whose job answers the body of the request."""
+
+        async def answer_body(request: Request) -> Response:
+            return await answered(request, job, await _json_body(request), limits)
+
+        options: dict[str, Any] = {"responses": computed, "openapi_extra": body_of(asked), "summary": summary}
+        app.post(path, name=name, response_model=answer, **options)(answer_body)
+
+    post("/rank", "rank", rankings_json, RankRequest, RankAnswer, "Rankings for known or new nodes")
 
     @app.get(
         "/rank/{id:path}",
@@ -164,35 +165,20 @@ def _add_answers(app: FastAPI, holder: ModelHolder, limits: Limits, work: Work) 
         bound("k", k, limits.k)
         return await answered(request, ranking_json, id, k, exclude_self, order, exclude_known)
 
-    @app.post(
-        "/score",
-        response_model=ScoreAnswer,
-        responses=computed,
-        openapi_extra=body_of(ScoreRequest),
-        summary="Scores of pairs",
-    )
-    async def score(request: Request) -> Response:
-        return await answered(request, scores_json, await _json_body(request), limits)
+    post("/score", "score", scores_json, ScoreRequest, ScoreAnswer, "Scores of pairs")
 
-    @app.post(
-        "/predict",
-        response_model=PredictAnswer,
-        responses=computed,
-        openapi_extra=body_of(PredictRequest),
-        summary="Scores of pairs, and how sure they are",
+    post(
+        "/predict", "predict", predictions_json, PredictRequest, PredictAnswer, "Scores of pairs, and how sure they are"
     )
-    async def predict(request: Request) -> Response:
-        return await answered(request, predictions_json, await _json_body(request), limits)
 
-    @app.post(
+    post(
         "/explain",
-        response_model=ExplainAnswer,
-        responses=computed,
-        openapi_extra=body_of(ExplainRequest),
-        summary="Why an object has its score, or is ranked above another one",
+        "explain",
+        explanation_json,
+        ExplainRequest,
+        ExplainAnswer,
+        "Why an object has its score, or is ranked above another one",
     )
-    async def explain(request: Request) -> Response:
-        return await answered(request, explanation_json, await _json_body(request), limits)
 
     @app.get("/nodes", response_model=NodesAnswer, summary="Ids, one page at a time, optionally by a part of them")
     async def nodes(

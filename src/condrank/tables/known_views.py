@@ -96,17 +96,11 @@ class KnownViews(KnownNodes):
             raise ValueError(f"its views must be those of the model, got {[view for view, _ in given['views']]!r:.80}")
         views = {
             view: KnownNodes.from_state(
-                one, held.under(f"view{number}"), nodes.view(view), is_matrix(view, nodes, matrices)
+                one, held.under(f"view{number}"), nodes.view(view), nodes.is_matrix(view, matrices)
             )
             for number, (view, one) in enumerate(given["views"])
         }
         return cls(nodes, views)
-
-
-def is_matrix(view: str | None, nodes: Nodes, matrices: frozenset[str | None]) -> bool:
-    """Whether a view (None without views) is a kernel matrix; a kernel needs no name if there is one view."""
-    alone = isinstance(nodes.base, Views) and len(nodes.base.parts) == 1
-    return view in matrices or (alone and None in matrices)
 
 
 def views_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str | None]) -> KnownViews:
@@ -118,5 +112,5 @@ def views_side(nodes: Nodes, encoder: Any, raw: Nodes, matrices: frozenset[str |
         table = raw.view(view).rows if isinstance(part, Table) and len(raw) == len(nodes) else None
         own = None if encoder is None else encoder.encoders_[view]
         id_name = part.id_name if isinstance(part, Table) else None
-        views[view] = KnownNodes(nodes.view(view), own, table, id_name, is_matrix(view, nodes, matrices))
+        views[view] = KnownNodes(nodes.view(view), own, table, id_name, nodes.is_matrix(view, matrices))
     return KnownViews(nodes, views)
