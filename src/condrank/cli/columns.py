@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from condrank.frames.edges import EdgeColumns
+    from condrank.frames.edge_columns import EdgeColumns
     from condrank.graph import RelationGraph
 
 KINDS = {"numeric": "numbers", "date": "dates", "categorical": "categories", "text": "texts"}

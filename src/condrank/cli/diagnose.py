@@ -45,7 +45,7 @@ def diagnose(
 
 def _read_edges_alone(tables: Tables) -> RelationGraph:
     """A graph of the nodes that the edges name: of two kinds if edges start and end at different nodes."""
-    from condrank.frames.edges import find_columns
+    from condrank.frames.edge_columns import find_columns
     from condrank.frames.sql import from_database
     from condrank.tables import read_graph, read_table
 

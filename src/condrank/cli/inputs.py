@@ -13,7 +13,7 @@ from condrank.cli.terminal import fail, say
 
 if TYPE_CHECKING:
     from condrank.diagnosis import Recommendation
-    from condrank.frames.edges import EdgeColumns
+    from condrank.frames.edge_columns import EdgeColumns
     from condrank.graph import RelationGraph
 
 

@@ -157,7 +157,7 @@ def _first_given(ends: dict[str, Any]) -> str:
 
 def _known_objects(file: Path, rank_by: str, ends_of: dict[str, Any]) -> dict[str | None, list[str]]:
     """The objects of each conditioning node in a table of edges, by id; both players of a game know each other."""
-    from condrank.frames.edges import find_columns
+    from condrank.frames.edge_columns import find_columns
     from condrank.tables import read_table
 
     columns = read_table(file, "edges")

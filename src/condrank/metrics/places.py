@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -78,16 +79,12 @@ def mean_reciprocal_rank(
     >>> mean_reciprocal_rank([[0, 1, 0], [1, 0, 0]], [[3, 2, 1], [3, 2, 1]])
     0.75
     """
-    check_average(average, micro=False)
-    given = read_given(Y_true, Y_score, groups)
-    warn_if_all_relevant(given.relevance, relevant, average, "mean_reciprocal_rank")
-    values = np.full(given.n_queries, np.nan)
-    for queries, ranked in ranked_blocks(given):
-        hit = above(ranked.relevance, relevant)
+
+    def measure(ranked: Ranked, hit: np.ndarray) -> np.ndarray:
         first_here = -np.diff(_no_hit(ranked, hit), axis=1, prepend=1.0)
-        reciprocal = row_sums(first_here / (1.0 + np.arange(hit.shape[1])))
-        values[queries] = np.where(hit.any(axis=1), reciprocal, np.nan)
-    return macro(values, average, "mean_reciprocal_rank")
+        return row_sums(first_here / (1.0 + np.arange(hit.shape[1])))
+
+    return _of_hits(measure, "mean_reciprocal_rank", Y_true, Y_score, average, relevant, groups)
 
 
 def average_precision(
@@ -108,20 +105,17 @@ def average_precision(
     >>> average_precision([0, 1, 0, 1], [4, 3, 2, 1])
     0.5
     """
-    check_average(average, micro=False)
-    given = read_given(Y_true, Y_score, groups)
-    warn_if_all_relevant(given.relevance, relevant, average, "average_precision")
-    values = np.full(given.n_queries, np.nan)
-    for queries, ranked in ranked_blocks(given):
-        hit = above(ranked.relevance, relevant)
+
+    def measure(ranked: Ranked, hit: np.ndarray) -> np.ndarray:
         before, inside = ranked.hits(hit)
         position = np.arange(hit.shape[1])
         # For a relevant object at this position: how many tied objects ahead of it are relevant on average.
         size = ranked.end - ranked.start
         ahead = (position - ranked.start) * (inside - 1) / np.maximum(size - 1, 1)
         precision = (before + ahead + 1) / (position + 1)
-        values[queries] = ratio(row_sums(inside / size * precision), np.count_nonzero(hit, axis=1))
-    return macro(values, average, "average_precision")
+        return ratio(row_sums(inside / size * precision), np.count_nonzero(hit, axis=1))
+
+    return _of_hits(measure, "average_precision", Y_true, Y_score, average, relevant, groups)
 
 
 def precision_at_k(
@@ -142,16 +136,13 @@ def precision_at_k(
     >>> precision_at_k([0, 1, 0, 1], [4, 3, 2, 2], k=3)
     0.5
     """
-    check_average(average, micro=False)
     check_k(k)
-    given = read_given(Y_true, Y_score, groups)
-    warn_if_all_relevant(given.relevance, relevant, average, "precision_at_k")
-    values = np.full(given.n_queries, np.nan)
-    for queries, ranked in ranked_blocks(given):
-        hit = above(ranked.relevance, relevant)
+
+    def measure(ranked: Ranked, hit: np.ndarray) -> np.ndarray:
         taken = np.minimum(k, np.count_nonzero(ranked.observed, axis=1))
-        values[queries] = ratio(ranked.expected_sum(hit, _first(k, hit)), np.where(hit.any(axis=1), taken, 0))
-    return macro(values, average, "precision_at_k")
+        return ratio(ranked.expected_sum(hit, _first(k, hit)), taken)
+
+    return _of_hits(measure, "precision_at_k", Y_true, Y_score, average, relevant, groups)
 
 
 def recall_at_k(
@@ -172,15 +163,12 @@ def recall_at_k(
     >>> recall_at_k([0, 1, 0, 1], [4, 3, 2, 1], k=2)
     0.5
     """
-    check_average(average, micro=False)
     check_k(k)
-    given = read_given(Y_true, Y_score, groups)
-    warn_if_all_relevant(given.relevance, relevant, average, "recall_at_k", is_one=False)
-    values = np.full(given.n_queries, np.nan)
-    for queries, ranked in ranked_blocks(given):
-        hit = above(ranked.relevance, relevant)
-        values[queries] = ratio(ranked.expected_sum(hit, _first(k, hit)), np.count_nonzero(hit, axis=1))
-    return macro(values, average, "recall_at_k")
+
+    def measure(ranked: Ranked, hit: np.ndarray) -> np.ndarray:
+        return ratio(ranked.expected_sum(hit, _first(k, hit)), np.count_nonzero(hit, axis=1))
+
+    return _of_hits(measure, "recall_at_k", Y_true, Y_score, average, relevant, groups, is_one=False)
 
 
 def hit_rate_at_k(
@@ -202,16 +190,36 @@ def hit_rate_at_k(
     >>> hit_rate_at_k([[0, 1, 0], [0, 0, 1]], [[3, 2, 1], [3, 2, 1]], k=2)
     0.5
     """
-    check_average(average, micro=False)
     check_k(k)
+
+    def measure(ranked: Ranked, hit: np.ndarray) -> np.ndarray:
+        return 1 - _no_hit(ranked, hit)[:, min(k, hit.shape[1]) - 1]
+
+    return _of_hits(measure, "hit_rate_at_k", Y_true, Y_score, average, relevant, groups)
+
+
+def _of_hits(
+    measure: Callable[[Ranked, np.ndarray], np.ndarray],
+    name: str,
+    Y_true: Any,
+    Y_score: Any,
+    average: Average,
+    relevant: float,
+    groups: ArrayLike | None,
+    is_one: bool = True,
+) -> Any:
+    """A measure of where the relevant objects are; NaN for queries without one.
+
+    ``is_one``: whether it is 1 if all objects are relevant.
+    """
+    check_average(average, micro=False)
     given = read_given(Y_true, Y_score, groups)
-    warn_if_all_relevant(given.relevance, relevant, average, "hit_rate_at_k")
+    warn_if_all_relevant(given.relevance, relevant, average, name, is_one)
     values = np.full(given.n_queries, np.nan)
     for queries, ranked in ranked_blocks(given):
         hit = above(ranked.relevance, relevant)
-        missed = _no_hit(ranked, hit)[:, min(k, hit.shape[1]) - 1]
-        values[queries] = np.where(hit.any(axis=1), 1 - missed, np.nan)
-    return macro(values, average, "hit_rate_at_k")
+        values[queries] = np.where(hit.any(axis=1), measure(ranked, hit), np.nan)
+    return macro(values, average, name)
 
 
 def _first(k: int, hit: np.ndarray) -> np.ndarray:

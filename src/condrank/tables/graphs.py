@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from condrank.base.checks import check_choice, check_count
 from condrank.frames.ages import check_half_life
 from condrank.frames.columns import as_objects, canonical, checked
-from condrank.frames.edges import EdgeColumns, EdgeList, read_edges
+from condrank.frames.edge_columns import EdgeColumns
+from condrank.frames.edges import EdgeList, read_edges
 from condrank.frames.ids import Ids
 from condrank.frames.sql import from_database
 from condrank.frames.table import Table, given_kinds
