@@ -266,3 +266,29 @@ def naive_krylov_minimum(A, b, alpha, n_iter, delta):
     norm = (A + delta * np.eye(len(b))) @ (A + alpha * np.eye(len(b)))
     y = np.linalg.solve(Q.T @ norm @ Q, Q.T @ (A + delta * np.eye(len(b))) @ b)
     return Q @ y
+
+
+def known_shares(K, K_objects, known, root, root_objects, alpha, wanted, sign=0):
+    """Eigenvalues of √s E √s + 1 - s over the strongest products of eigenvectors, each as a matrix, and their number.
+
+    E are the mean products of two directions over the known pairs, relative to all pairs with the density that the
+    squares of the roots give.
+    """
+    density = known.mean()
+    sigma, U = np.linalg.eigh(K * np.outer(root, root))
+    tau, V = np.linalg.eigh(K_objects * np.outer(root_objects, root_objects))
+    strength = np.outer(sigma.clip(0), tau.clip(0))
+    kept = np.argwhere(strength >= np.sort(strength, axis=None)[-wanted])
+    directions, s = [], []
+    for p, q in kept:
+        if sign and (p > q or (p == q and sign < 0)):
+            continue
+        direction = np.outer(U[:, p], V[:, q])
+        if sign and p < q:
+            direction = (direction + sign * np.outer(U[:, q], V[:, p])) / np.sqrt(2)
+        directions.append(direction)
+        s.append(strength[p, q] / (strength[p, q] + alpha / density))
+    share = known / (density * np.outer(root**2, root_objects**2))
+    E = np.array([[(share * one * other).sum() for other in directions] for one in directions])
+    s = np.array(s)
+    return np.linalg.eigvalsh(np.sqrt(np.outer(s, s)) * E + np.diag(1 - s)), len(kept)

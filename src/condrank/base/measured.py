@@ -99,6 +99,11 @@ PRIMAL_ITERATIONS_FACTOR, PRIMAL_ITERATIONS_CONDITION_POWER = 0.7, 1.25
 # iterations).
 UNEVEN_DEGREES_VARIATION = 0.3
 LEAST_NODE_WEIGHT_SHARE = 0.1
+# Known pairs among sampled nodes (suite grid): as many directions as give the density of a random sample this variance,
+# the least number of them, and Lanczos steps for the extremes.
+KNOWN_NOISE_VARIANCE = 0.1
+KNOWN_DIRECTIONS_LEAST = 16
+KNOWN_LANCZOS_STEPS = 15
 # Single precision (suite iterations): the relative residual of a round; the share of the last residual above which a
 # round was lost; iterations after which a round is checked; and the λ, in rounding errors of the largest eigenvalue,
 # below which λ is lost in rounding.

@@ -35,6 +35,8 @@ class KernelSample:
 
     Attributes
     ----------
+    places : ndarray of int, shape (m,)
+        Which nodes are in the sample, ascending.
     eigenvalues : ndarray of shape (m,)
         Eigenvalues of the kernel matrix of the sample, descending. Negative ones are set to zero.
     K : ndarray of shape (m, m)
@@ -46,8 +48,9 @@ class KernelSample:
     def __init__(self, kernel: Kernel, nodes: Nodes):
         self.n = len(nodes)
         m = min(self.n, max(SAMPLED_NODES_LEAST, min(SAMPLED_NODES_MOST, int(SAMPLED_NODES_SHARE * self.n))))
+        self.places = np.sort(np.random.default_rng(0).permutation(self.n)[:m]) if m < self.n else np.arange(m)
         if m < self.n:
-            nodes = nodes.take(np.sort(np.random.default_rng(0).permutation(self.n)[:m]))
+            nodes = nodes.take(self.places)
         K = finite_kernel(kernel, nodes)
         self.eigenvalues = np.linalg.eigvalsh(K)[::-1].clip(0)
         self._of_half = np.linalg.eigvalsh(K[::2, ::2])[::-1].clip(0)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from condrank.base.dask import is_dask
-from condrank.base.measured import LEAST_NODE_WEIGHT_SHARE, UNEVEN_DEGREES_VARIATION
 from condrank.kernels import Kernel
 from condrank.nodes import (
     ApproximateKernel,
@@ -20,7 +19,6 @@ from condrank.nodes import (
 )
 from condrank.nodes.similarity import check_kernel
 from condrank.nodes.values import KernelValues
-from condrank.observations import Observations
 from condrank.problem.problem import Problem
 
 
@@ -111,22 +109,3 @@ def kernel_values(problem: Problem) -> tuple[KernelValues, KernelValues]:
     one, other = (max(1.0, float(np.trace(side.K, dtype=np.float64))) for side in (rows, cols))
     check_product(one, other, np.dtype(np.float64), squared=True)
     return rows, cols
-
-
-def degree_weights(observed: Observations, one_domain: bool) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Node weights ω of the conditioning nodes and of the objects, proportional to their observed degrees.
-
-    The preconditioner treats every pair as observed with weight ρ ω_v ω_v'. If degrees are uneven, this halves the
-    iterations (docs/decisions.md) at no cost. If they are even, None leaves the coordinates unchanged.
-    """
-    degrees = [degree.astype(np.float64) for degree in observed.degrees()]
-    if one_domain:
-        degrees = [degrees[0] + degrees[1]] * 2
-    weights = []
-    for degree in degrees:
-        if degree.std() < UNEVEN_DEGREES_VARIATION * degree.mean():
-            weights.append(None)
-            continue
-        floored = np.maximum(degree / degree.mean(), LEAST_NODE_WEIGHT_SHARE)
-        weights.append(floored / floored.mean())
-    return weights[0], weights[1]

@@ -1,7 +1,8 @@
 """Expected iterations of each solver, from eigenvalues of the node kernels: exact, or estimated from a sample.
 
 The observed pairs are treated as a random sample of all pairs. That gives the condition number of three iterations up
-to a factor of about two: plain and preconditioned conjugate gradients over the edges, and conjugate gradients on W.
+to a factor of about two: plain and preconditioned conjugate gradients over the edges, and conjugate gradients on W. For
+W, pairs that are known unevenly are counted as `condrank.problem.known_pairs` sees them.
 """
 
 from __future__ import annotations
@@ -100,18 +101,22 @@ def moment_steps(diagonal: float, square: float, n_pairs: float, size: float, al
     return 0.5 * float(np.sqrt((alpha + upper) / (alpha + lower))) * float(np.log(2 / tol))
 
 
-def primal_steps(strengths: Strengths, n_pairs: int, size: int, alpha: float, tol: float) -> float:
+def primal_steps(
+    strengths: Strengths, n_pairs: int, size: int, alpha: float, tol: float, extremes: tuple[float, float] = (1.0, 1.0)
+) -> float:
     """Iterations on W, preconditioned by the closed form of the complete graph.
 
     With s = σσ'/(σσ' + λ/ρ), ρ = n_pairs/size, the preconditioned system is √s (UᵀMU/ρ) √s + 1 - s for the mask M. In
     l directions U the sampled part spreads over (1 ± √y)², y = (1 - ρ) l/n_pairs. The largest eigenvalue follows from
     l = Σ s. The smallest is the minimum of that of the l strongest directions and 1 - s of the rest, for the best l.
+    ``extremes`` are the least and the most share of ρ with which a direction is known (`KnownPairs`): they replace 1.
     """
     density = n_pairs / size
+    least, most = extremes
     s = strengths.values / (strengths.values + alpha / density)
     dimension, taken = float(s @ strengths.counts), np.append(0.0, np.cumsum(strengths.counts))
-    largest = min((1 + np.sqrt((1 - density) * dimension / n_pairs)) ** 2, 1 / density)
-    known = (1 - np.sqrt((1 - density) * taken / n_pairs)).clip(0) ** 2
+    largest = min((np.sqrt(most) + np.sqrt((1 - density) * dimension / n_pairs)) ** 2, max(most, 1 / density))
+    known = (np.sqrt(least) - np.sqrt((1 - density) * taken / n_pairs)).clip(0) ** 2
     smallest = float(np.minimum(known, np.append(1 - s, 1.0)).max())
     condition = float(largest) / smallest
     return (
@@ -149,12 +154,13 @@ class Expected:
         tol: float,
         ranks: tuple[int, ...],
         distinct: float = 1.0,
+        extremes: tuple[float, float] = (1.0, 1.0),
     ) -> Expected:
-        """From the eigenvalues of the node kernels.
+        """From the eigenvalues of the node kernels, and how unevenly pairs are known (``extremes``, for W).
 
         ``distinct`` is the share of the pairs that is left if both directions of a pair count as one. Labels of a
         symmetric or reciprocal relation in both directions have half as many degrees of freedom: the iteration over the
         edges is that of the pairs without direction, each with twice the kernel.
         """
-        primal = primal_steps(strengths, n_pairs, size, alpha, tol)
+        primal = primal_steps(strengths, n_pairs, size, alpha, tol, extremes)
         return cls(primal, ranks, dual_steps(strengths, distinct * n_pairs, distinct * size, alpha, tol, ranks))

@@ -23,6 +23,7 @@ from condrank.nodes import Nodes
 from condrank.nodes.spectrum import KernelSample
 from condrank.observations import Edges, Factored, Observations
 from condrank.problem.expected import Expected, Strengths, dual_steps, edge_strengths
+from condrank.problem.known_pairs import KnownPairs, degree_weights, unevenly_known
 from condrank.problem.settings import Settings
 from condrank.problem.side import Side
 from condrank.problem.sizes import Sizes
@@ -98,7 +99,7 @@ class Problem:
     def at(self, alpha: float) -> Problem:
         """The same problem with another λ. It shares what does not depend on λ."""
         other, _ = replace(self, settings=replace(self.settings, alpha=alpha)), self.sizes
-        shared = ("conditioned", "samples", "spectra", "spectra_of_rest", "sizes", "both_ways")
+        shared = ("conditioned", "samples", "spectra", "spectra_of_rest", "sizes", "both_ways", "known_pairs")
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other
 
@@ -158,6 +159,19 @@ class Problem:
             found += place < len(row) and row[place] == start
         return found / len(sample)
 
+    @property
+    def distinct(self) -> float:
+        """Share of the pairs that is left if both directions of a pair count as one, for symmetric and reciprocal."""
+        return 1 - self.both_ways / 2 if self.settings.relation.sign else 1.0
+
+    @cached_property
+    def known_pairs(self) -> KnownPairs | None:
+        """The known pairs among sampled nodes; None if degrees are even, as those of a random sample of pairs are."""
+        if not isinstance(self.observed, Edges) or not unevenly_known(self.observed):
+            return None
+        weights = degree_weights(self.observed, not self.sizes.two_domains)
+        return KnownPairs(self.settings.relation, self.observed, *self.samples, weights, self.distinct)
+
     @cached_property
     def spectra(self) -> Strengths:
         """Eigenvalues of the edge kernel over all pairs, from samples of the nodes."""
@@ -172,8 +186,9 @@ class Problem:
         strengths = self.spectra
         ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= n_pairs // 2))
         tol = max(self.settings.tol, 1e-10)
-        distinct = 1 - self.both_ways / 2 if self.settings.relation.sign else 1.0
-        found = Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks, distinct)
+        distinct, known = self.distinct, self.known_pairs
+        extremes = (1.0, 1.0) if known is None else known.extremes(self.relative_alpha)
+        found = Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks, distinct, extremes)
         if self.spectra_of_rest is None:
             return found
         rest = dual_steps(self.spectra_of_rest, distinct * n_pairs, distinct * n * m, self.relative_alpha, tol)

@@ -19,7 +19,8 @@ from condrank.base.warn import warn
 from condrank.exceptions import RelationWarning
 from condrank.objective.losses import LOGISTIC, REGRESSION
 from condrank.observations.edges import all_edges
-from condrank.problem.coordinates import check_alpha, degree_weights, fit_both
+from condrank.problem.coordinates import check_alpha, fit_both
+from condrank.problem.known_pairs import degree_weights
 from condrank.problem.problem import Problem
 from condrank.solvers.compared import ComparedSystem
 from condrank.solvers.costs import CG_ARRAYS, iterated_bytes, iteration_flops, peak_with_coordinates

@@ -31,7 +31,8 @@ from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
-from condrank.problem.coordinates import check_alpha, degree_weights, fit_both
+from condrank.problem.coordinates import check_alpha, fit_both
+from condrank.problem.known_pairs import degree_weights
 from condrank.problem.problem import Problem
 from condrank.problem.sizes import single_precision_pays
 from condrank.products.sampled import SampledProducts
