@@ -28,6 +28,7 @@ def blas_threads() -> set[int]:
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch):
     monkeypatch.setattr(_blocks, "n_processors", lambda: 2)
+    _blocks._libraries()  # a library that a test loads later would have the threads of the environment, not two
     with threadpool_limits(2, user_api="blas"):
         yield
 

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -16,21 +17,25 @@ from saved_rankers import NEW
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="a file that is open elsewhere can be replaced")
 
+# Loads on a busy machine until both ends were seen, which takes a moment on an idle one.
+MOST_SECONDS = 120
+
 # Overwrites a file in place with one of two others by turns, and loads it. The arguments are the file, the two others,
-# the number of loads, and new nodes.
+# the least number of loads, new nodes, and the most seconds to go on until a load was sound and one was refused. If
+# no load of a round is sound, the file is left whole for longer: on a busy machine a load takes longer.
 IN_PLACE = """
 import os, sys, threading, time
 import numpy as np
 from condrank import ConditionalRanker
 
-file, *others, loads, new = sys.argv[1:]
+file, *others, loads, new, seconds = sys.argv[1:]
 others, new = [open(one, "rb").read() for one in others], np.load(new)
 expected = []
 for one in others:
     with open(file, "wb") as stream:
         stream.write(one)
     expected.append(ConditionalRanker.load(file).predict(new))
-end = threading.Event()
+end, pause = threading.Event(), [0.02]
 
 def overwrite():
     turn = 0
@@ -44,22 +49,27 @@ def overwrite():
             time.sleep(0.002)
             stream.write(others[turn % 2][half:])
             stream.truncate()
-        time.sleep(0.02)
+        time.sleep(pause[0])
 
 thread = threading.Thread(target=overwrite)
 thread.start()
 sound = refused = 0
-for _ in range(int(loads)):
-    try:
-        found = ConditionalRanker.load(file).predict(new)
-    except ValueError as error:
-        refused += 1
-        assert file in str(error), error
-    else:
-        sound += 1
-        assert any(np.array_equal(found, one) for one in expected), "a mixture of both files"
-end.set()
-thread.join()
+last = time.monotonic() + float(seconds)
+try:
+    while sound + refused < int(loads) or (0 in (sound, refused) and time.monotonic() < last):
+        try:
+            found = ConditionalRanker.load(file).predict(new)
+        except ValueError as error:
+            refused += 1
+            assert file in str(error), error
+            if not sound and refused % 20 == 0:
+                pause[0] *= 2
+        else:
+            sound += 1
+            assert any(np.array_equal(found, one) for one in expected), "a mixture of both files"
+finally:
+    end.set()
+    thread.join()
 print(sound, refused)
 """
 
@@ -79,15 +89,13 @@ def two(tmp_path):
 def test_a_file_that_is_overwritten_is_loaded_or_refused(two, tmp_path):
     # In another process, as a map of a file that gets shorter would kill this one.
     np.save(tmp_path / "new.npy", NEW)
+    given = [str(tmp_path / "model"), *map(str, two), "200", str(tmp_path / "new.npy"), str(MOST_SECONDS)]
     ran = subprocess.run(
-        [sys.executable, "-c", IN_PLACE, str(tmp_path / "model"), *map(str, two), "200", str(tmp_path / "new.npy")],
-        capture_output=True,
-        text=True,
-        timeout=300,
+        [sys.executable, "-c", IN_PLACE, *given], capture_output=True, text=True, timeout=5 * MOST_SECONDS
     )
     assert ran.returncode == 0, (ran.returncode, ran.stderr)
     sound, refused = map(int, ran.stdout.split())
-    assert sound + refused == 200
+    assert sound + refused >= 200
     assert sound > 0
     assert refused > 0
 
@@ -105,8 +113,12 @@ while True:
 
 
 def replaced_loads(two, file, loads, read, mmap):
-    """How often each of two files was read while they replaced each other; ``read`` says which one it found."""
+    """How often each of two files was read while they replaced each other; ``read`` says which one it found.
+
+    On a busy machine the other process may get no turn during all loads; they then go on until both files were found.
+    """
     os.link(two[0], file)
+    last = time.monotonic() + MOST_SECONDS
     with subprocess.Popen(
         [sys.executable, "-c", REPLACING, str(file), str(two[1]), str(two[0])], stdout=subprocess.PIPE
     ) as process:
@@ -114,6 +126,8 @@ def replaced_loads(two, file, loads, read, mmap):
         process.stdout.readline()
         try:
             found = [read(file, mmap) for _ in range(loads)]
+            while len(set(found)) < 2 and time.monotonic() < last:
+                found.append(read(file, mmap))
             assert process.poll() is None
         finally:
             process.kill()
@@ -214,7 +228,7 @@ def at_once(path):
 
     thread = threading.Thread(target=load, daemon=True)
     thread.start()
-    thread.join(20)
+    thread.join(MOST_SECONDS)
     assert not thread.is_alive()
     return found[0]
 
