@@ -11,7 +11,7 @@ from condrank.base.checks import check_choice, check_count
 from condrank.diagnosis.degrees import Rows, describe_rows
 from condrank.diagnosis.reading import Labels, read_labels
 from condrank.diagnosis.recommendation import Loss, Relation, recommend_loss, recommend_relation
-from condrank.diagnosis.relation import RelationParts, Values, describe_values, relation_parts
+from condrank.diagnosis.relation import RelationParts, Values, are_games, describe_values, relation_parts
 
 AUTO = "auto"
 RELATIONS = (AUTO, "ordinary", "symmetric", "reciprocal")
@@ -122,7 +122,8 @@ def measure(labels: Labels) -> Measured:
     sampled = Y.shape != labels.shape
     # A sample of a sparse graph keeps few edges per row, so the number of the whole graph counts.
     edges_per_row = labels.n_edges / labels.shape[0] if sampled else rows.edges_per_row
-    loss, loss_reasons = recommend_loss(relation, values, rows, edges_per_row, sampled)
+    games = parts is not None and labels.pairs is not None and are_games(*labels.pairs, parts.scale)
+    loss, loss_reasons = recommend_loss(relation, values, rows, edges_per_row, sampled, games)
     return Measured(values, rows, parts, n_one_way, edges_per_row, sampled, relation, reasons, loss, loss_reasons)
 
 

@@ -26,6 +26,8 @@ class Labels:
         Sampled rows; None if no sample was taken.
     n_duplicates : int
         Repeated edges that were averaged in Y.
+    pairs : (values, weights, repeats) or None
+        Edges of a graph that lists them, merged by pair; None for arrays and other graphs.
     """
 
     Y: NDArray[np.float64]
@@ -35,6 +37,7 @@ class Labels:
     density: float
     nodes: NDArray[np.int_] | None
     n_duplicates: int
+    pairs: tuple[Any, Any, Any] | None = None
 
 
 def read_labels(graph: Any | ArrayLike, max_nodes: int, rng: np.random.Generator) -> Labels:
@@ -61,7 +64,10 @@ def _from_graph(graph: Any, max_nodes: int, rng: np.random.Generator) -> Labels:
         measured = graph if nodes is None else graph[nodes]
     Y = np.array(measured.to_dense(), dtype=float)
     n_duplicates = max(int(measured.n_edges) - int(np.isfinite(Y).sum()), 0)
-    return Labels(Y, (n_rows, n_columns), two_domain, int(graph.n_edges), float(graph.density), nodes, n_duplicates)
+    density, n_edges = float(graph.density), int(graph.n_edges)
+    edges = getattr(measured, "relation", None)
+    pairs = (edges.values, edges.weights, edges.repeats) if hasattr(edges, "repeats") else None
+    return Labels(Y, (n_rows, n_columns), two_domain, n_edges, density, nodes, n_duplicates, pairs)
 
 
 def _from_array(labels: ArrayLike, max_nodes: int, rng: np.random.Generator) -> Labels:

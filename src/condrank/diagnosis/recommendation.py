@@ -103,7 +103,7 @@ def recommend_relation(parts: RelationParts | None, values: Values, n_one_way: i
 
 
 def recommend_loss(
-    relation: Relation, values: Values, rows: Rows, edges_per_row: float, sampled: bool
+    relation: Relation, values: Values, rows: Rows, edges_per_row: float, sampled: bool, games: bool = False
 ) -> tuple[Loss, list[str]]:
     """Choose the loss: ranking, unless rows have little to rank; logistic for wins and losses.
 
@@ -119,6 +119,8 @@ def recommend_loss(
         Observed edges for each row of the whole graph.
     sampled : bool
         Whether ``rows`` describes a sample of the nodes, in which a row keeps few of its edges.
+    games : bool
+        Whether the labels are shares of won games, because pairs met more than once.
 
     Returns
     -------
@@ -126,7 +128,7 @@ def recommend_loss(
     """
     if rows.rankable_share is None:
         return "ranking", []
-    if relation == "reciprocal" and _is_win_or_loss(values):
+    if relation == "reciprocal" and (games or _is_win_or_loss(values)):
         return "logistic", [
             "The labels are outcomes (win, loss, perhaps tie): the logistic loss gives winning probabilities "
             'that are exactly reciprocal. If only the order matters, "ranking" or "regression" also work: the paper '

@@ -157,3 +157,40 @@ def describe_values(Y: NDArray[np.float64], *, two_domain: bool = False, n_dupli
         if counts[commonest].sum() >= 0.9 * counts.sum():
             kind, shown = "crisp", levels[commonest]
     return Values(kind, n_levels, tuple(shown.tolist()), minimum, maximum)
+
+
+def are_games(
+    values: NDArray[np.float64], weights: NDArray[np.float64], repeats: NDArray[np.int_] | None, scale: str
+) -> bool:
+    """Whether labels of merged edges are shares of won games: every pair has a whole number of half points. O(pairs).
+
+    A won game is two half points, a tie is one. If weights are not whole numbers, because old games count less, only
+    pairs with a single game can tell: they must be at least a tenth, and all of them a win, a tie or a loss.
+
+    Parameters
+    ----------
+    values, weights : array of shape (n_pairs,)
+        Mean label and total weight of each pair.
+    repeats : array of shape (n_pairs,) or None
+        How many edges each pair has; None means one.
+    scale : {"as given", "probability"}
+        Whether labels are from -1 to 1, or from 0 to 1, as in `RelationParts`.
+    """
+    if len(values) == 0:
+        return False
+    share = values.astype(np.float64) if scale == "probability" else (values.astype(np.float64) + 1.0) / 2.0
+    # Means were rounded to the precision of the labels.
+    rounding = 32 * np.finfo(np.result_type(values.dtype, np.float32)).eps
+    if share.min() < -rounding or share.max() > 1.0 + rounding:
+        return False
+    games = np.asarray(weights, dtype=np.float64)
+    if not _are_whole(games, rounding * games):
+        single = np.ones(len(share), dtype=bool) if repeats is None else repeats == 1
+        if single.sum() < 0.1 * len(share):
+            return False
+        share, games = share[single], np.ones(int(single.sum()))
+    return _are_whole(2.0 * share * games, rounding * games)
+
+
+def _are_whole(numbers: NDArray[np.float64], tolerance: NDArray[np.float64]) -> bool:
+    return bool(np.all(np.abs(numbers - np.round(numbers)) <= np.minimum(tolerance, 0.01)))
