@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from condrank import TableRanker, cli
+from condrank.cli import terminal
 from condrank.model_selection import judging
 from condrank.model_selection.ranker_search import RankerSearch
+from condrank.tables import read_graph
 
 N = 30
 GAMES = ["--nodes", "players.csv", "--edges", "games.csv"]
@@ -109,6 +111,91 @@ def test_an_interrupted_search_keeps_the_best_so_far(monkeypatch):
     assert len(json.loads(done.stdout)["search"]["leaderboard"]) == 4
     assert "interrupted" in done.stderr
     assert TableRanker.load("m").rank("p0", top=2).ids.shape == (1, 2)
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """The searches that a command makes, in order."""
+    made, fit = [], RankerSearch.fit
+
+    def watched(self, *given, **more):
+        made.append(self)
+        return fit(self, *given, **more)
+
+    monkeypatch.setattr(RankerSearch, "fit", watched)
+    return made
+
+
+def test_evaluate_searches_in_every_fold_for_its_setting(searches):
+    asked = ["--setting", 2, "--setting", 4, "--folds", 2, "--time-limit", 20]
+    done = run("evaluate", *ALIKE, *asked, "--json")
+    found = json.loads(done.stdout)["settings"]
+    assert [one.setting for one in searches] == [2, 2, 4, 4]
+    assert all(one.time_limit == 20 for one in searches)
+    assert done.stderr.startswith("condrank: a search in each of 2 folds of 2 settings, 20 s at most; --quick judges ")
+    assert "loss ranking" not in done.stderr
+    graph = read_graph("players.csv", "alike.csv")
+    same = TableRanker(RankerSearch(setting=2, random_state=0)).cross_validate(graph, 2, cv=2)
+    assert found["2"]["rank_loss"]["mean"] == pytest.approx(same.mean())
+
+
+def test_evaluate_and_report_do_not_search_if_asked(monkeypatch):
+    def refused(*given, **more):
+        raise ValueError("a search")
+
+    monkeypatch.setattr(RankerSearch, "fit", refused)
+    for command, more in (("evaluate", ["--folds", 2]), ("report", ["--setting", 4])):
+        assert run(command, *GAMES, *more, code=1).stderr.endswith("a search\n")
+        run(command, *GAMES, *more, "--quick")
+    run("evaluate", *GAMES, "--folds", 2, "--time-limit", 0)
+    assert "λ is chosen in each fold" in run("evaluate", *GAMES, "--folds", 2, "--quick").stderr
+
+
+def test_an_interrupt_ends_an_evaluation_with_searches(monkeypatch):
+    judged = []
+
+    def interrupted(*given, **more):
+        judged.append(given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(judging.Judge, "judge", interrupted)
+    assert run("evaluate", *GAMES, "--folds", 2, code=130).stderr.endswith("condrank: interrupted\n")
+    assert len(judged) == 1
+
+
+def test_fit_holds_out_what_will_be_new(searches):
+    done = run("fit", *ALIKE, "-o", "m", "--setting", 3, "--time-limit", 20)
+    assert [one.setting for one in searches] == [3]
+    assert "rank loss on held-out objects" in done.stdout
+
+
+def test_a_loss_that_is_searched_is_not_said_to_follow_from_the_labels():
+    done = run("fit", *ALIKE, "-o", "m", "--time-limit", 20, "--json")
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("condrank: relation symmetric, by the labels: Both directions of a pair")
+    assert "loss" not in said
+    assert len(json.loads(done.stdout)["reasons"]) == 1
+    assert "and loss logistic, by the labels" in run("fit", *GAMES, "-o", "m", "--time-limit", 20).stderr
+
+
+def test_progress_in_a_log_is_whole_lines(monkeypatch):
+    monkeypatch.setattr(terminal, "SECONDS_A_LINE", 0.0)
+    done = run("fit", *GAMES, "-o", "m", "--time-limit", 20)
+    told = [line for line in done.stderr.splitlines() if "tried" in line]
+    assert told[0].startswith("condrank: searching: 1 model tried, lowest rank loss 0.")
+    assert told[1].startswith("condrank: searching: 2 models tried, lowest rank loss 0.")
+    assert not re.search(r"[\x00-\x09\x0b-\x1f]", done.stderr)
+    monkeypatch.setattr(terminal, "SECONDS_A_LINE", 1000.0)
+    assert "tried" not in run("fit", *GAMES, "-o", "m", "--time-limit", 20).stderr
+
+
+def test_both_kernels_of_two_domains_are_shown():
+    Path("films.csv").write_text("film,length\n" + "".join(f"f{i},{80 + i % 7}\n" for i in range(12)))
+    rows = "".join(f"p{i},f{j},{(i + j) % 5}\n" for i in range(N) for j in range(12))
+    Path("seen.csv").write_text("player,film,rating\n" + rows)
+    given = ["--nodes", "players.csv", "--objects", "films.csv", "--edges", "seen.csv", "-o", "m"]
+    done = run("fit", *given, "--kernel", "linear", "--object-kernel", "RBF(0.5)", "--alpha", 1)
+    assert "linear × RBF(gamma=0.5) kernel and constant, λ = 1" in done.stdout
 
 
 def test_too_few_games_get_one_sensible_model():

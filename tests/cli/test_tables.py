@@ -57,7 +57,7 @@ def test_missing_values_are_refused_with_the_option_and_filled_with_it():
 def test_columns_are_shown_with_what_they_were_taken_for():
     shown = run("fit", *FILES, "--impute", "median", "--alpha", 1, "-o", "m").stdout
     assert "nodes: id name · numbers speed · categories hand · texts about · ignored user_id\n" in shown
-    assert "edges: winner winner · loser loser · ignored court\n" in shown
+    assert "edges: winner · loser · ignored court\n" in shown
     found = json.loads(run("fit", *FILES, "--impute", "median", "--alpha", 1, "-o", "m", "--json").stdout)
     assert found["columns"]["nodes"] == {
         "id": "name",

@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from condrank import ConditionalRanker, ConditionalRankerCV, NodeTransformer, RelationGraph, metrics
+from condrank import ConditionalRanker, ConditionalRankerCV, NodeTransformer, RelationGraph, TableRanker, metrics
+from condrank.baselines import NearestNeighbours
 from condrank.datasets import make_rock_paper_scissors
 from condrank.metrics import MEASURES, make_scorer
 from condrank.model_selection import RankerSearch, cross_validate
@@ -123,6 +124,18 @@ def test_games_are_measured_on_the_scale_of_the_ranker(loss):
     result = cross_validate(ranker, train, 4, cv=3, scoring=["log_loss", make_scorer("accuracy")])
     assert result.mean("log_loss") < np.log(2)
     assert result.mean("accuracy") > 0.6
+
+
+def test_games_are_measured_on_the_scale_of_what_was_fitted_inside():
+    train, test = make_rock_paper_scissors(100.0, n_players=60, n_games=1500, random_state=0)
+    tables = TableRanker(time_limit=0).fit(train)  # was given no ranker; games get the logistic loss
+    assert tables.ranker_.loss == "logistic"
+    value = MEASURES["log_loss"](test.to_dense(), tables.predict(test.nodes.rows, test.nodes.rows), scale="log-odds")
+    assert -make_scorer("log_loss")(tables, test) == pytest.approx(value)
+    tables.ranker_ = NearestNeighbours().fit(tables.encode(train))
+    tables.ranker = RankerSearch(ConditionalRanker("reciprocal", "logistic"))  # may return a baseline
+    value = MEASURES["log_loss"](test.to_dense(), tables.ranker_.predict(tables.encode(test)), scale="outcome")
+    assert -make_scorer("log_loss")(tables, test) == pytest.approx(value)
 
 
 def test_probabilities_are_measured_as_probabilities():

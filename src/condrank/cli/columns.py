@@ -37,9 +37,9 @@ def _of_table(table: Any) -> dict[str, Any]:
 
 
 def column_lines(columns: dict[str, dict[str, Any]]) -> list[str]:
-    """One line for each table: ``nodes: id name · numbers age, height · ignored row``."""
+    """One line for each table: ``nodes: id name · numbers age, height · ignored row``; ``id`` if that is its name."""
     return [
-        f"{table}: " + " · ".join(f"{word} {_names(given)}" for word, given in taken.items())
+        f"{table}: " + " · ".join(word if word == given else f"{word} {_names(given)}" for word, given in taken.items())
         for table, taken in columns.items()
     ]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from condrank.cli.beside import has_similarity, legend, of_order, similarity_values, strength_values
-from condrank.cli.inputs import check_model, make_ranker, read_model, read_tables
+from condrank.cli.inputs import check_model, make_ranker, make_search, read_model, read_tables
 from condrank.cli.learning import SAID_ALREADY
-from condrank.cli.options import Model, Tables
+from condrank.cli.options import TIME_LIMIT, Model, Tables
 from condrank.cli.output import SAFE, SAFE_HELP, Format, Records, choose_format, write_json, write_rows
-from condrank.cli.terminal import progress_bar, say, show
+from condrank.cli.terminal import Lines, progress_bar, say, show
 
 if TYPE_CHECKING:
     from condrank.graph import RelationGraph
@@ -26,6 +26,7 @@ EPILOG = (
     "[bold]condrank evaluate model/ --nodes new_players.csv --edges new_games.csv[/bold] · "
     "[bold]condrank evaluate model/ --nodes players.csv --edges games.csv --settings all --measure auc[/bold]"
 )
+INTERRUPTED_SEARCH = "the search was interrupted"  # how its warning begins
 SAYS = {1: "new edges", 2: "new queries", 3: "new objects", 4: "both new"}
 
 
@@ -57,12 +58,19 @@ def evaluate(
     per_query: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for the measures of each conditioning node.")
     ] = None,
+    time_limit: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Time of the search in each fold; 0: no search.")
+    ] = TIME_LIMIT,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Judge one sensible model instead of a search; only λ is chosen.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
     safe_csv: Annotated[bool, typer.Option(SAFE, help=SAFE_HELP)] = False,
 ) -> None:
     """Measure how well a ranker ranks: by cross-validation in the four settings, or a saved model on other tables.
 
-    A saved model keeps its own parameters; options of the group Model are ignored.
+    Without a saved model, what is judged is the search of `condrank fit`, anew in each fold and for the setting that is
+    tested. A saved model keeps its own parameters; options of the group Model are ignored.
     """
     if settings is not None and (settings != "all" or setting):
         raise typer.BadParameter(f"must be all, without --setting, got {settings!r}", param_hint="--settings")
@@ -91,18 +99,26 @@ def evaluate(
         if takes_matrices(loaded) != graph_has_matrices(graph):
             raise ValueError(f"{saved} was fitted with the other kind of nodes: columns, or a --kernel-matrix")
         ranker = clone(loaded.ranker_)
+        rankers = dict.fromkeys(chosen, ranker)
     else:
         asked = read_model(model, graph, tables)
         ranker = make_ranker(asked)
-        if asked.recommended.chosen:
+        rankers = dict.fromkeys(chosen, ranker)
+        searched = asked.is_searched(time_limit, quick)
+        if asked.recommended.chosen and (not searched or asked.recommended.loss == "logistic"):
             say(str(asked.recommended))
-        if asked.alpha is None:
+        if searched:
+            rankers = {one: make_search(asked, time_limit, lambda *said: None, one) for one in chosen}
+            fits = f"{folds} folds" if len(chosen) == 1 else f"{folds} folds of {len(chosen)} settings"
+            say(f"a search in each of {fits}, {time_limit:g} s at most; --quick judges one model without a search")
+        elif asked.alpha is None:
             say("λ is chosen in each fold, by what is held out of its training graph")
     if not scoring and getattr(ranker, "loss", None) == "logistic":
         measures = of_games
     encoders = {} if loaded is None else {"encoder": loaded.encoder_, "object_encoder": loaded.object_encoder_}
-    table_ranker = TableRanker(ranker, impute=None if loaded is not None else impute, **encoders)
-    results = _cross_validate(table_ranker, graph, chosen, folds, measures)
+    fills_in = None if loaded is not None else impute
+    judged = {one: TableRanker(found, impute=fills_in, **encoders) for one, found in rankers.items()}
+    results = _cross_validate(judged, graph, folds, measures)
     compared = _similarity(ranker, graph, chosen, folds, measures, impute)
     if as_json:
         similarity = {"similarity": {one: _summary(found) for one, found in compared.items()}} if compared else {}
@@ -155,8 +171,9 @@ def _value(text: str) -> Any:
 
 
 def _cross_validate(
-    ranker: TableRanker, graph: RelationGraph, settings: list[int], folds: int, scoring: Mapping[str, Any]
+    rankers: Mapping[int, TableRanker], graph: RelationGraph, folds: int, scoring: Mapping[str, Any]
 ) -> dict[int, CrossValidation]:
+    """Measures of the ranker of each setting."""
     from sklearn.exceptions import ConvergenceWarning
 
     from condrank.exceptions import CondrankWarning
@@ -167,15 +184,19 @@ def _cross_validate(
         for category in (ConvergenceWarning, CondrankWarning):
             warnings.simplefilter("ignore", category)
         warnings.filterwarnings("ignore", SAID_ALREADY)
-        for setting in settings:
-            bar = progress.add_task(f"setting {setting}", total=None)
-            results[setting] = ranker.cross_validate(
-                graph,
-                setting,
-                cv=folds,
-                scoring=scoring,
-                progress=lambda done, total, bar=bar: progress.update(bar, completed=done, total=total),
-            )
+        warnings.filterwarnings("error", INTERRUPTED_SEARCH, UserWarning)
+        lines = Lines(progress)
+        for setting, ranker in rankers.items():
+            bar = progress.add_task(f"setting {setting}", total=folds)
+
+            def tell(done: int, total: int | None, setting: int = setting, bar: Any = bar) -> None:
+                progress.update(bar, completed=done, total=total)
+                lines(f"setting {setting}: {done} of {total} folds")
+
+            try:
+                results[setting] = ranker.cross_validate(graph, setting, cv=folds, scoring=scoring, progress=tell)
+            except UserWarning:  # the search would end here, and the next fold would begin
+                raise KeyboardInterrupt from None
     return results
 
 
@@ -197,7 +218,7 @@ def _similarity(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not defined here was not defined for the model, and is said already
         baseline = TableRanker(similarity_ranker(ranker), impute=impute)
-        return _cross_validate(baseline, graph, settings, folds, measures)
+        return _cross_validate(dict.fromkeys(settings, baseline), graph, folds, measures)
 
 
 def _mean(found: CrossValidation, name: str) -> float | None:

@@ -12,8 +12,8 @@ import typer
 from condrank.cli.columns import column_lines, columns_taken
 from condrank.cli.found import search_lines
 from condrank.cli.inputs import check_model, read_described, read_model
-from condrank.cli.learning import learn, say_choices, warnings_kept
-from condrank.cli.options import Model, Tables, option_names
+from condrank.cli.learning import chosen_by_labels, learn, say_choices, warnings_kept
+from condrank.cli.options import TIME_LIMIT, Model, Tables, TimeLimit, option_names
 from condrank.cli.output import write_json
 from condrank.cli.terminal import fail, say, show, steps
 from condrank.cli.wording import as_typed
@@ -36,9 +36,16 @@ def fit(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="PATH", help="Folder (with a slash) or file for the model.")
     ],
-    time_limit: Annotated[
-        float, typer.Option(min=0.0, metavar="SECONDS", help="Time to search for the best model; 0: no search.")
-    ] = 60.0,
+    time_limit: TimeLimit = TIME_LIMIT,
+    setting: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=4,
+            help="What will be new when the model is used, which the search holds out: 1 pairs, 2 queries, 3 objects, "
+            "4 both.",
+        ),
+    ] = 4,
     quick: Annotated[
         bool, typer.Option("--quick", help="One sensible model without a search; only λ is chosen.")
     ] = False,
@@ -73,8 +80,8 @@ def fit(
         step("reading the tables")
         graph, used = read_described(tables)
         asked = read_model(model, graph, tables)
-        left = None if quick or time_limit == 0 else max(0.9 * time_limit - (time.perf_counter() - start), 1.0)
-        fitted = learn(asked, graph, step, left)
+        left = max(0.9 * time_limit - (time.perf_counter() - start), 1.0)
+        fitted = learn(asked, graph, step, left if asked.is_searched(time_limit, quick) else None, setting)
         if intervals:
             try:
                 fitted.calibrate()
@@ -99,7 +106,7 @@ def fit(
                 **{name: getattr(found, f"{name}_", None) for name in ("solver", "alpha", "intercept")},
                 "alpha_by": "as given" if asked.alpha is not None else getattr(found, "chosen_by_", "the search"),
                 "search": None if fitted.search_ is None else fitted.search_.to_state(),
-                "reasons": asked.recommended.reasons,
+                "reasons": chosen_by_labels(asked, fitted).reasons,
                 "warnings": warned,
                 "seconds": round(seconds, 2),
             }
@@ -108,7 +115,7 @@ def fit(
     nodes = f"{graph.shape[0]:,} nodes"
     if graph.is_two_domain:
         nodes += f", {graph.shape[1]:,} objects"
-    for line in [*column_lines(columns), *search_lines(fitted.search_)]:
+    for line in [*column_lines(columns), *search_lines(fitted.search_, setting)]:
         show(line)
     show(f"{nodes} and {graph.n_edges:,} edges: {_model_words(found)}, {seconds:.1f} s")
     show(f"Saved: {target}")
@@ -119,7 +126,9 @@ def _model_words(found: Any) -> str:
     if not hasattr(found, "solver_"):
         return f"a {type(found).__name__}, {_short(found.kernel)} kernel" if hasattr(found, "kernel") else f"a {found}"
     intercept = f"intercept {found.intercept_:.4g}, " if found.fit_intercept else ""
-    words = f"{found.relation} relation, {found.loss} loss, {_short(found.kernel)} kernel, λ = {found.alpha_:.4g}"
+    kernels = _short(found.kernel) + (f" × {_short(found.object_kernel)}" if found.object_kernel is not None else "")
+    constant = " and constant" if found.constant else ""
+    words = f"{found.relation} relation, {found.loss} loss, {kernels} kernel{constant}, λ = {found.alpha_:.4g}"
     return f"{words}, {intercept}solver {found.solver_}"
 
 

@@ -7,7 +7,10 @@ from typing import Any
 SHOWN = 5  # rows of the leaderboard
 
 
-def search_lines(found: Any) -> list[str]:
+HELD_OUT = {1: "pairs", 2: "queries", 3: "objects", 4: "nodes"}  # by setting
+
+
+def search_lines(found: Any, setting: int = 4) -> list[str]:
     """The first rows of the leaderboard, the best baseline, and the sentence about the choice."""
     if found is None:
         return []
@@ -15,5 +18,5 @@ def search_lines(found: Any) -> list[str]:
     baseline = next((row for row in rows if row.is_baseline), None)
     shown = rows[:SHOWN] + [row for row in rows[SHOWN:] if row.chosen or row is baseline]
     more = len(rows) - len(shown)
-    title = f"rank loss on held-out nodes, the best of {len(rows)}:" if more else "rank loss on held-out nodes:"
+    title = f"rank loss on held-out {HELD_OUT[setting]}" + (f", the best of {len(rows)}:" if more else ":")
     return [title, *(f"  {row}" for row in shown), found.summary_]

@@ -105,6 +105,10 @@ class Asked:
     is_fixed: bool = False
     is_narrowed: bool = False
 
+    def is_searched(self, time_limit: float, quick: bool) -> bool:
+        """Whether there is something to search for, and time to do it."""
+        return not self.is_fixed and not quick and time_limit > 0
+
 
 def check_model(model: Model) -> None:
     """Refuse wrong values of the options before the tables are read."""
@@ -211,8 +215,11 @@ def _components(text: str | None) -> int | str | None:
         raise typer.BadParameter(f"must be a number or auto, got {text!r}", param_hint="--n-components") from None
 
 
-def make_search(asked: Asked, time_limit: float, step: Any) -> Any:
-    """The search for what is asked; it keeps a given relation and loss, and the logistic loss of games."""
+def make_search(asked: Asked, time_limit: float, step: Any, setting: int = 4) -> Any:
+    """The search for what is asked; it keeps a given relation and loss, and the logistic loss of games.
+
+    ``step`` is called with what a search does, and with 0 for news of it.
+    """
     from condrank.model_selection.ranker_search import RankerSearch
     from condrank.rankers.conditional import ConditionalRanker
 
@@ -223,9 +230,11 @@ def make_search(asked: Asked, time_limit: float, step: Any) -> Any:
 
     def tell(row: Any) -> None:
         best.append(row.loss)
-        step(f"searching: {len(best)} models tried, lowest rank loss {min(best):.4f}; Ctrl-C keeps the best so far")
+        tried = f"{len(best)} model{'s' if len(best) > 1 else ''} tried"
+        step(f"searching: {tried}, lowest rank loss {min(best):.4f}; Ctrl-C keeps the best so far", 0)
 
-    return RankerSearch(given, time_limit=time_limit, callback=tell, random_state=asked.params["random_state"])
+    seed = asked.params["random_state"]
+    return RankerSearch(given, setting=setting, time_limit=time_limit, callback=tell, random_state=seed)
 
 
 def make_ranker(asked: Asked) -> Any:

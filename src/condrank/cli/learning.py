@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from condrank.cli.inputs import Asked, make_ranker, make_search
 from condrank.cli.terminal import say
 
 if TYPE_CHECKING:
+    from condrank.diagnosis import Recommendation
     from condrank.graph import RelationGraph
     from condrank.tables import TableRanker
 
@@ -19,16 +21,16 @@ SAID_ALREADY = "the best λ|λ = "
 
 
 def learn(
-    asked: Asked, graph: RelationGraph, step: Callable[[str], None], time_limit: float | None = None
+    asked: Asked, graph: RelationGraph, step: Callable[..., None], time_limit: float | None = None, setting: int = 4
 ) -> TableRanker:
     """Fit the ranker that is asked for; ``step`` is called with the name of each step that begins.
 
-    With a time limit, in seconds, a search chooses the model, unless it is fixed by what is asked.
+    With a time limit, in seconds, a search chooses the model, on holdouts of the setting.
     """
     from condrank.tables import TableRanker
 
-    if time_limit is not None and not asked.is_fixed:
-        return TableRanker(make_search(asked, time_limit, step), impute=asked.impute).fit(graph)
+    if time_limit is not None:
+        return TableRanker(make_search(asked, time_limit, step, setting), impute=asked.impute).fit(graph)
     ranker = make_ranker(asked)
     if asked.alpha is None:
         step("choosing λ")
@@ -43,7 +45,7 @@ def learn(
 class LastFit:
     """A callback of scikit-learn that says when a search has chosen λ and fits the whole graph."""
 
-    def __init__(self, step: Callable[[str], None]):
+    def __init__(self, step: Callable[..., None]):
         self.step = step
 
     def setup(self, estimator: Any, context: Any) -> None:
@@ -73,19 +75,33 @@ def alpha_words(asked: Asked, fitted: TableRanker) -> str:
     return words
 
 
+def chosen_by_labels(asked: Asked, fitted: TableRanker) -> Recommendation:
+    """What the labels alone have decided: relation and loss, but the relation alone if a search tries other losses."""
+    found = asked.recommended
+    if fitted.search_ is None or found.loss == "logistic" or "loss" not in found.chosen:
+        return found
+    kept = [place for place, name in enumerate(found.chosen) if name != "loss"]
+    return replace(
+        found, chosen=tuple(found.chosen[one] for one in kept), reasons=tuple(found.reasons[one] for one in kept)
+    )
+
+
 def say_choices(asked: Asked, fitted: TableRanker, warned: list[str], verbose: bool = False) -> None:
-    """Say on stderr what was chosen and what was warned of: in two lines at most, or all of it."""
-    alpha = alpha_words(asked, fitted)
+    """Say on stderr what was chosen and what was warned of: in two lines at most, or all of it.
+
+    What a search has chosen is not said here: it is in the leaderboard.
+    """
+    alpha, by_labels = alpha_words(asked, fitted), chosen_by_labels(asked, fitted)
     if verbose:
-        for line in (asked.recommended.short, *asked.recommended.reasons, alpha, *_details(fitted.ranker_)):
+        for line in (by_labels.short, *by_labels.reasons, alpha, *_details(fitted.ranker_)):
             if line:
                 say(line)
         for one in warned:
             say(f"warning: {one}")
         return
-    lines = [str(asked.recommended), alpha]
+    lines = [str(by_labels), alpha]
     if warned:  # take one of the two lines
-        lines = ["; ".join(line for line in (asked.recommended.short, alpha) if line), in_one_line(warned)]
+        lines = ["; ".join(line for line in (by_labels.short, alpha) if line), in_one_line(warned)]
     for line in lines:
         if line:
             say(line)

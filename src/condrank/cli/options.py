@@ -268,6 +268,13 @@ class Model:
     seed: Annotated[int, _option(MODEL, "--seed", min=0, max=2**32 - 1, help="Seed of all random choices.")] = 0
 
 
+# Options of the commands that search for a model.
+TimeLimit = Annotated[
+    float, typer.Option("--time-limit", min=0.0, metavar="SECONDS", help="Time to search for a model; 0: no search.")
+]
+TIME_LIMIT = 60.0
+
+
 def option_names(*groups: type) -> set[str]:
     """Names of the options in these dataclasses, as Python has them."""
     return {field.name for group in groups for field in fields(group)}

@@ -12,9 +12,8 @@ import typer
 from condrank.cli.inputs import check_model, read_model, read_tables
 from condrank.cli.learning import learn, say_choices
 from condrank.cli.named import named_files
-from condrank.cli.options import Model, Tables
-from condrank.cli.terminal import progress_bar, show
-from condrank.cli.visible import visible
+from condrank.cli.options import TIME_LIMIT, Model, Tables, TimeLimit
+from condrank.cli.terminal import show, steps
 from condrank.cli.writing import check_writable, writing
 
 if TYPE_CHECKING:
@@ -55,8 +54,10 @@ def report(
             show_default=f"{MAX_NODES:,}",
         ),
     ] = None,
+    time_limit: TimeLimit = TIME_LIMIT,
     quick: Annotated[
-        bool, typer.Option("--quick", help=f"Measure {QUICK_FOLDS} folds of each setting, still on the whole graph.")
+        bool,
+        typer.Option("--quick", help=f"Measure {QUICK_FOLDS} folds of each setting, and fit a model without a search."),
     ] = False,
     classes: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Classes of the nodes, to order and colour pictures by.")
@@ -71,15 +72,13 @@ def report(
     with writing(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         check_writable(output)
-    with progress_bar() as progress:
-        bar = progress.add_task("loading", total=None)
-
-        def step(name: str) -> None:
-            progress.update(bar, description=visible(name))
-
+    with steps(None) as step:
         from condrank.report import write_report
 
-        ranker, graph = _fit(tables, model, step) if saved is None else _load(saved, tables, classes)
+        if saved is None:
+            ranker, graph = _fit(tables, model, step, time_limit, quick)
+        else:
+            ranker, graph = _load(saved, tables, classes)
         with writing(output):
             write_report(
                 ranker,
@@ -104,10 +103,10 @@ def _noun(path: str | None) -> str | None:
     return None if path in (None, "-") else noun(Path(path).name.partition(".")[0]) or None
 
 
-def _fit(tables: Tables, model: Model, step: Any) -> tuple[TableRanker, RelationGraph]:
+def _fit(tables: Tables, model: Model, step: Any, time_limit: float, quick: bool) -> tuple[TableRanker, RelationGraph]:
     graph = read_tables(tables)
     asked = read_model(model, graph, tables)
-    fitted = learn(asked, graph, step)
+    fitted = learn(asked, graph, step, time_limit if asked.is_searched(time_limit, quick) else None)
     say_choices(asked, fitted, [])
     return fitted, graph
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from condrank.cli.wording import as_typed
 
 # Exit codes of a program that a signal ended: 128 + SIGINT, 128 + SIGPIPE.
 INTERRUPTED, BROKEN_PIPE = 130, 141
+SECONDS_A_LINE = 10.0  # between two lines of progress in a log
 
 
 def answers() -> Console:
@@ -45,12 +47,36 @@ def progress_bar() -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
+class Lines:
+    """Progress in a log, where a bar would be unreadable: whole lines on stderr, none in the first ten seconds.
+
+    A line is written when it comes ten seconds or more after the one before it; others are left out. On a terminal,
+    which has a bar, nothing is written.
+    """
+
+    def __init__(self, progress: Progress):
+        self.needed = progress.disable
+        self.last = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """Write a line if it is time for one."""
+        if self.needed and time.monotonic() - self.last >= SECONDS_A_LINE:
+            say(text)
+            self.last = time.monotonic()
+
+
 @contextmanager
-def steps(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar of named steps: call it with the name of each step that begins."""
+def steps(total: int | None) -> Iterator[Callable[..., None]]:
+    """A progress bar of named steps: call it with the name of each step that begins, or of news of a step and 0."""
     with progress_bar() as progress:
-        bar = progress.add_task("loading", total=total + 1)
-        yield lambda name: progress.update(bar, advance=1, description=visible(name))
+        bar = progress.add_task("loading", total=None if total is None else total + 1)
+        lines = Lines(progress)
+
+        def step(name: str, advance: int = 1) -> None:
+            progress.update(bar, advance=advance, description=visible(name))
+            lines(name)
+
+        yield step
 
 
 def show(text: str) -> None:

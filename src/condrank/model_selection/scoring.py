@@ -18,6 +18,7 @@ from condrank.metrics import LOWER_IS_BETTER, MEASURES, OF_ORDER
 from condrank.metrics.games import accuracy, brier_score, log_loss
 from condrank.model_selection.folds import innermost, rank_by_of, scorer_of
 from condrank.observations import Edges
+from condrank.rankers.base import Ranker
 from condrank.rankers.checks import as_graph
 
 Measure = Callable[..., Any]
@@ -121,10 +122,12 @@ def suited(measure: Measure, ranker: Any, truth: Any) -> Measure:
 
 def _scale(ranker: Any, truth: Any) -> str:
     """What the scores of a fitted ranker are, for measures of games with these outcomes."""
-    inner: Any = innermost(ranker)
+    # A search may have found another loss than it was given, or a baseline; tables may have been given no ranker.
+    fitted: Any = _fitted_inside(ranker)
+    inner: Any = fitted if isinstance(fitted, Ranker) else innermost(ranker)
     if getattr(inner, "loss", None) == "logistic":
         return "log-odds"
-    model = getattr(getattr(_fitted_inside(ranker), "fitted_", None), "model", None)
+    model = getattr(getattr(fitted, "fitted_", None), "model", None)
     if getattr(model, "offset", 0.0):
         return "probability"
     labels = truth.data if sparse.issparse(truth) else truth
