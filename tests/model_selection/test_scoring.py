@@ -127,15 +127,15 @@ def test_games_are_measured_on_the_scale_of_the_ranker(loss):
 
 
 def test_games_are_measured_on_the_scale_of_what_was_fitted_inside():
-    train, test = make_rock_paper_scissors(100.0, n_players=60, n_games=1500, random_state=0)
-    tables = TableRanker(time_limit=0).fit(train)  # was given no ranker; games get the logistic loss
+    games, _ = make_rock_paper_scissors(100.0, n_players=60, n_games=1500, random_state=0)
+    tables = TableRanker(time_limit=0).fit(games)  # was given no ranker; games get the logistic loss
     assert tables.ranker_.loss == "logistic"
-    value = MEASURES["log_loss"](test.to_dense(), tables.predict(test.nodes.rows, test.nodes.rows), scale="log-odds")
-    assert -make_scorer("log_loss")(tables, test) == pytest.approx(value)
-    tables.ranker_ = NearestNeighbours().fit(tables.encode(train))
+    truth, scores = judged(tables, games)
+    assert -make_scorer("log_loss")(tables, games) == pytest.approx(metrics.log_loss(truth, scores, scale="log-odds"))
+    tables.ranker_ = NearestNeighbours().fit(games)
     tables.ranker = RankerSearch(ConditionalRanker("reciprocal", "logistic"))  # may return a baseline
-    value = MEASURES["log_loss"](test.to_dense(), tables.ranker_.predict(tables.encode(test)), scale="outcome")
-    assert -make_scorer("log_loss")(tables, test) == pytest.approx(value)
+    truth, scores = judged(tables, games)
+    assert -make_scorer("log_loss")(tables, games) == pytest.approx(metrics.log_loss(truth, scores, scale="outcome"))
 
 
 def test_probabilities_are_measured_as_probabilities():

@@ -65,7 +65,7 @@ def _from_graph(graph: Any, max_nodes: int, rng: np.random.Generator) -> Labels:
     Y = np.array(measured.to_dense(), dtype=float)
     n_duplicates = max(int(measured.n_edges) - int(np.isfinite(Y).sum()), 0)
     density, n_edges = float(graph.density), int(graph.n_edges)
-    edges = getattr(measured, "relation", None)
+    edges: Any = getattr(measured, "relation", None)
     pairs = (edges.values, edges.weights, edges.repeats) if hasattr(edges, "repeats") else None
     return Labels(Y, (n_rows, n_columns), two_domain, n_edges, density, nodes, n_duplicates, pairs)
 
