@@ -41,9 +41,20 @@ def test_smaller_alphas_are_given_up_once_one_is_known_to_be_clearly_worse():
 def test_a_difference_within_the_noise_gives_nothing_up():
     noise = 0.3 + 0.2 * np.resize([1, -1], 50)
     watch = settling(2)
-    watch.finish(0, COMPARABLE * 0.3)
-    watch.finish(1, COMPARABLE * (noise + 0.01))
+    watch.finish(0, np.full(50, 0.3))
+    watch.finish(1, noise + 0.01)
     assert not watch.is_over
+
+
+def test_final_weights_are_judged_again_only_if_they_are_not_those_of_the_last_look():
+    judged = []
+    watch = Settling(lambda loss: judged.append(loss) or COMPARABLE * loss, COMPARABLE, 2)
+    watch(8, np.arange(2), np.array([[0.3], [0.2]]), np.array([1e-3, 0.5]))
+    assert_array_equal(watch.finish(0, np.array([0.3])), COMPARABLE * 0.3)
+    assert len(judged) == 2
+    assert_array_equal(watch.finish(1, np.array([0.25])), COMPARABLE * 0.25)
+    assert len(judged) == 3
+    assert watch.known.all()
 
 
 def made(relation, seed=0, n=40, share=0.4):

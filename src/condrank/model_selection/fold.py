@@ -94,10 +94,11 @@ class Fold(HeldOutPairs):
         watch = self._settling(len(alphas))
         counts[..., 1] = watch.comparable
         n_judged = 0
-        for j, blocks in self.scores_of(alphas, watch):
-            for block, scores in blocks:
-                counts[0, j, block, 0] = self._kept_pairs(block, WATCHED * len(alphas)).wrong(scores[0])
-            watch.finish(n_judged, counts[0, j, :, 0])
+        options = Options(self.settings.tol, self.settings.max_iter, self.models[0].W)
+        for place, solution in solve_path(self.systems[0], [float(alphas[j]) for j in order], options, watch):
+            if not watch.is_over or watch.known[place]:
+                warn_unless_converged(solution, self.settings)
+            counts[0, order[place], :, 0] = watch.finish(place, solution.W)
             n_judged += 1
             if watch.is_over and not watch.known[n_judged : n_judged + 1].all():
                 break
@@ -105,17 +106,16 @@ class Fold(HeldOutPairs):
             counts[:, j] = counts[:, before]
         return counts
 
-    def scores_of(self, alphas: np.ndarray, watch: Settling | None = None) -> Iterator[tuple[int, Blocks]]:
+    def scores_of(self, alphas: np.ndarray) -> Iterator[tuple[int, Blocks]]:
         """Places in ``alphas`` with blocks of scores: from large λ to small, each started from the solutions before."""
         order = np.argsort(alphas)[::-1]
         paths = []
         for system, model in zip(self.systems, self.models, strict=True):
             options = Options(self.settings.tol, self.settings.max_iter, model.W)
-            paths.append(solve_path(system, [float(alphas[j]) for j in order], options, watch))
+            paths.append(solve_path(system, [float(alphas[j]) for j in order], options))
         for solved in zip(*paths, strict=True):
-            for k, (place, solution) in enumerate(solved):
-                if watch is None or not watch.is_over or watch.known[place]:
-                    warn_unless_converged(solution, self.settings)
+            for k, (_, solution) in enumerate(solved):
+                warn_unless_converged(solution, self.settings)
                 self.models[k] = self.models[k].with_weights(solution.W)
             parts = [self._scored(model, placed) for model, placed in zip(self.models, self.placed, strict=True)]
             yield int(order[solved[0][0]]), _together(parts)

@@ -34,6 +34,7 @@ class Settling:
     def __init__(self, wrong: Callable[[np.ndarray], np.ndarray], comparable: np.ndarray, n_alphas: int):
         self.wrong, self.comparable, self.total = wrong, comparable, max(1.0, float(comparable.sum()))
         self.last: list[np.ndarray | None] = [None] * n_alphas
+        self.seen: list[np.ndarray | None] = [None] * n_alphas
         self.known = np.zeros(n_alphas, bool)
 
     def __call__(self, number: int, places: np.ndarray, weights: np.ndarray, residuals: np.ndarray) -> np.ndarray:
@@ -41,13 +42,17 @@ class Settling:
         for place, one, residual in zip(places, weights, residuals, strict=True):
             now, before = self.wrong(one), self.last[place]
             settled = before is not None and self._change(now, before) <= SETTLED_ERRORS * self._error(now)
-            self.last[place] = now
+            self.last[place], self.seen[place] = now, one
             self.known[place] = residual <= SURE_RESIDUAL or (residual <= SETTLED_RESIDUAL and settled)
         return self.known[places] | self.is_over
 
-    def finish(self, place: int, wrong: np.ndarray) -> None:
-        """Take in the final counts of a λ."""
+    def finish(self, place: int, weights: np.ndarray) -> np.ndarray:
+        """Wrongly ordered pairs (n_queries,) with the final weights of a λ; not counted again if it ended at a look."""
+        wrong, seen = self.last[place], self.seen[place]
+        if wrong is None or seen is None or not np.array_equal(seen, weights):
+            wrong = self.wrong(weights)
         self.last[place], self.known[place] = wrong, True
+        return wrong
 
     @property
     def is_over(self) -> bool:

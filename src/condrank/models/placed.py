@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from condrank.base.blocks import row_blocks
 from condrank.base.measured import DENSE_FROM_SHARE_OF_PAIRS, TIMES_FLOPS_PER_MULTIPLICATION
 from condrank.nodes import Nodes
 from condrank.observations import Edges
+from condrank.products.cost import loops_for
 from condrank.products.sampled import SampledProducts
 
 
@@ -50,15 +52,29 @@ class PlacedEdges:
         return scores
 
 
-@dataclass(frozen=True)
 class PlacedKernel:
-    """Kernel values K (n_queries, n) and G (n_objects, m) of both ends of observed edges against the training nodes."""
+    """Kernel values K (n_queries, n) and G (n_objects, m) of both ends of observed edges against the training nodes.
 
-    kernel: Any
-    K: np.ndarray
-    G: np.ndarray
-    edges: Edges
-    similarity: np.ndarray | None
+    Parameters
+    ----------
+    kernel : KroneckerEdges
+        The kernel between the edges of the model. Its pattern is put in order once, for all models.
+    K, G : ndarray of shape (n_queries, n) and (n_objects, m)
+        Kernel values.
+    edges : Edges
+        The edges to score.
+    similarity : ndarray of shape (n_pairs,) or None
+        Kernel values of the edges, for a prior.
+    """
+
+    def __init__(self, kernel: Any, K: np.ndarray, G: np.ndarray, edges: Edges, similarity: np.ndarray | None):
+        self.kernel, self.K, self.G, self.edges, self.similarity = kernel, K, G, edges, similarity
+        self.products = SampledProducts(edges.indptr, edges.indices, edges.shape)
+        self.is_dense = edges.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * edges.shape[0] * edges.shape[1]
+        shape, n_pairs = kernel.edges.shape, kernel.edges.n_pairs * (2 if kernel.relation.sign else 1)
+        loops = loops_for("auto", n_pairs, len(K))
+        self.full = TIMES_FLOPS_PER_MULTIPLICATION[loops] * n_pairs >= shape[0] * shape[1]
+        self.K_columns = None if self.full else np.ascontiguousarray(K.T)
 
     def scores(self, a: np.ndarray, prior_weight: float) -> np.ndarray:
         """Scores (n_pairs,) of the edges by a model with the coefficients a, up to a constant.
@@ -66,12 +82,18 @@ class PlacedKernel:
         K A G' with the sparse A of the coefficients, at the edges: dense products where A or the edges are dense.
         """
         A, edges = self.kernel.coefficients(a.astype(self.K.dtype, copy=False)), self.edges
-        dense = TIMES_FLOPS_PER_MULTIPLICATION["numpy"] * A.nnz >= A.shape[0] * A.shape[1]
-        left = self.K @ (A.toarray() if dense else A)
-        if edges.n_pairs >= DENSE_FROM_SHARE_OF_PAIRS * edges.shape[0] * edges.shape[1]:
+        if self.K_columns is None:
+            left = self.K @ A.toarray()
+        else:
+            # A is ±Aᵀ for symmetric and reciprocal relations, and then in order already.
+            sign = self.kernel.relation.sign
+            B = A if sign else sparse.csr_array(A.T)
+            times = SampledProducts(B.indptr, B.indices, (B.shape[0], B.shape[1])).times(B.data, self.K_columns)
+            left = -times.T if sign < 0 else times.T
+        if self.is_dense:
             scores = (left @ self.G.T)[edges.sources, edges.indices]
         else:
-            scores = SampledProducts(edges.indptr, edges.indices, edges.shape).at_edges(np.asarray(left), self.G)
+            scores = self.products.at_edges(left, self.G)
         if self.similarity is not None:
             scores += self.K.dtype.type(prior_weight) * self.similarity
         return scores
