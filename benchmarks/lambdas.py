@@ -22,8 +22,8 @@ def lambdas(quick: bool) -> list[Row]:
     """Thirteen λ from 10⁻³ to 10³ by five folds of new conditioning nodes, without the last fit (measured), and the fit
     to the whole graph with the chosen λ to a residual of 10⁻⁸ (floor). The shapes are those of texts (2,000 documents,
     120,000 graded edges), drugs and targets (1,421 × 156, 42 % known) and battles (800 nodes, 92,000 edges). The data
-    themselves, and KIBA (2,111 × 229, 24 % known), are added if CONDRANK_DATA says where they are. The other row is a path of the same λ to 10⁻⁶ from one
-    fitted ranker.
+    themselves, and KIBA (2,111 × 229, 24 % known), are added if CONDRANK_DATA says where they are. The other row is a
+    path of the same λ to 10⁻⁶ from one fitted ranker.
     """
     rows = []
     for shape in [*shapes(quick), *(one for one in uneven_shapes(quick) if one.name == "KIBA")]:
