@@ -88,7 +88,8 @@ class PlacedKernel:
             # A is ±Aᵀ for symmetric and reciprocal relations, and then in order already.
             sign = self.kernel.relation.sign
             B = A if sign else sparse.csr_array(A.T)
-            times = SampledProducts(B.indptr, B.indices, (B.shape[0], B.shape[1])).times(B.data, self.K_columns)
+            n, m = self.kernel.edges.shape
+            times = SampledProducts(B.indptr, B.indices, (m, n)).times(B.data, self.K_columns)
             left = -times.T if sign < 0 else times.T
         if self.is_dense:
             scores = (left @ self.G.T)[edges.sources, edges.indices]
