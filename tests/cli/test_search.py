@@ -132,7 +132,7 @@ def test_evaluate_searches_in_every_fold_for_its_setting(searches):
     found = json.loads(done.stdout)["settings"]
     assert [one.setting for one in searches] == [2, 2, 4, 4]
     assert all(one.time_limit == 20 for one in searches)
-    assert done.stderr.startswith("condrank: a search in each of 2 folds of 2 settings, 20 s at most; --quick judges ")
+    assert done.stderr.startswith("condrank: a search in every fold, each 20 s at most; --quick judges one model")
     assert "loss ranking" not in done.stderr
     graph = read_graph("players.csv", "alike.csv")
     same = TableRanker(RankerSearch(setting=2, random_state=0)).cross_validate(graph, 2, cv=2)

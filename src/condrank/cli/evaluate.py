@@ -109,8 +109,7 @@ def evaluate(
             say(str(asked.recommended))
         if searched:
             rankers = {one: make_search(asked, time_limit, lambda *said: None, one) for one in chosen}
-            fits = f"{folds} folds" if len(chosen) == 1 else f"{folds} folds of {len(chosen)} settings"
-            say(f"a search in each of {fits}, {time_limit:g} s at most; --quick judges one model without a search")
+            say(f"a search in every fold, each {time_limit:g} s at most; --quick judges one model without a search")
         elif asked.alpha is None:
             say("λ is chosen in each fold, by what is held out of its training graph")
     if not scoring and getattr(ranker, "loss", None) == "logistic":
