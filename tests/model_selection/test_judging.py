@@ -66,10 +66,31 @@ def test_holdouts_that_disagree_make_the_error_larger():
     holdout, pairs = np.repeat(np.arange(6), 50), np.full(300, 20.0)
     wrong = np.repeat([2.0, 2.0, 6.0, 6.0, 10.0, 10.0], 50)
     alone, found = judged_of(wrong, pairs), judged_of(wrong, pairs, holdout=holdout)
-    assert found.standard_error == pytest.approx(np.std([0.1, 0.1, 0.3, 0.3, 0.5, 0.5], ddof=1) / np.sqrt(6))
+    spread = np.std([0.1, 0.1, 0.3, 0.3, 0.5, 0.5], ddof=1)
+    assert found.standard_error == pytest.approx(spread * np.sqrt(1 / 6 + 1 / 3))  # a quarter is held out
     assert found.standard_error > 5 * alone.standard_error
     three = judged_of(wrong, pairs, holdout=holdout // 2)
     assert three.standard_error == alone.standard_error
+
+
+def test_the_error_is_that_of_other_nodes_although_holdouts_share_nodes():
+    """Loss of pairs = effect of the conditioning node + effect of the object, so nodes of a holdout are wrong together."""
+    rng = np.random.default_rng(0)
+    losses, errors, alone = [], [], []
+    for _ in range(200):
+        rows, cols = rng.normal(size=(2, 40))
+        wrong, unit = [], []
+        for _ in range(16):
+            a, b = (rng.permutation(40)[:10] for _ in range(2))
+            wrong.append(10 * (5 + rows[a] + cols[b].mean()))
+            unit.append(a)
+        wrong, unit = np.concatenate(wrong), np.concatenate(unit)
+        found = judged_of(wrong, np.full(160, 100.0), unit, holdout=np.repeat(np.arange(16), 10))
+        losses.append(found.loss)
+        errors.append(found.standard_error)
+        alone.append(judged_of(wrong, np.full(160, 100.0), unit).standard_error)
+    assert np.mean(alone) < 0.8 * np.std(losses)
+    assert 0.85 * np.std(losses) < np.mean(errors) < 1.4 * np.std(losses)
 
 
 def test_the_simplest_within_one_standard_error_is_taken():
@@ -119,8 +140,8 @@ def test_warnings_are_silent_while_any_search_runs_and_back_afterwards():
     leave.set()
     thread.join()
     assert warnings.filters == before
-    rough = faster_wins(20).to_dense()
+    rough = faster_wins(60).to_dense()
     rough[0, 1], rough[1, 0] = 3.0, 1.0
     with pytest.warns(RelationWarning) as told:
-        RankerSearch(ranker(), random_state=0).fit(faster_wins(20).nodes.rows, rough)
+        RankerSearch(ranker(), n_holdouts=3, random_state=0).fit(faster_wins(60).nodes.rows, rough)
     assert len(told) == 1

@@ -24,7 +24,8 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture
 def few(monkeypatch):
-    """Fewer candidates, for quick tests."""
+    """Fewer candidates and holdouts, for quick tests."""
+    monkeypatch.setattr(budget, "MOST_HOLDOUTS", 3)
     for name, values in {"NEIGHBOURS": (5,), "POWERS": (2,), "CONSTANTS": (1.0,), "WIDTHS": (0.3,)}.items():
         monkeypatch.setattr(stages, name, values)
     monkeypatch.setattr(searching, "ROUNDS", 1)
@@ -99,7 +100,7 @@ def test_every_candidate_has_three_holdouts_and_no_choice_sees_reserved_nodes(fe
         for part in pair:
             assert reserved.isdisjoint(part.nodes.positions)
     assert reserved.isdisjoint(states[0].space.samples[0].positions)
-    with pytest.raises(ValueError, match="n_holdouts must be at least 3"):
+    with pytest.raises(ValueError, match="n_holdouts must be 'auto' or at least 3"):
         RankerSearch(n_holdouts=2).fit(graph)
 
 
@@ -166,10 +167,43 @@ def test_nothing_worse_than_the_best_baseline_is_returned(few, seed):
         assert chosen.loss < rows[True].loss
 
 
-def test_noise_gives_a_baseline(few):
-    Y = np.random.default_rng(3).normal(size=(40, 40))
-    found = [RankerSearch(random_state=seed).fit(RNG.normal(size=(40, 3)), Y).learned_ for seed in range(3)]
-    assert found.count(False) >= 2
+def noise_of(kind, seed):
+    """Labels that have nothing to do with the features: of one domain, of two, of classes, or of games."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 30))
+    if kind == "classes":
+        return RelationGraph.from_classes(X, rng.integers(0, 8, size=30))
+    if kind == "games":
+        return RelationGraph(X, np.sign(Y - Y.T))
+    if kind == "two domains":
+        return RelationGraph(X, Y[:, :20], objects=rng.normal(size=(20, 3)))
+    return RelationGraph(X, Y)
+
+
+@pytest.mark.parametrize("kind", ["one domain", "two domains", "classes", "games"])
+def test_noise_gives_a_baseline(few, monkeypatch, kind):
+    monkeypatch.setattr(budget, "MOST_HOLDOUTS", 6)
+    monkeypatch.setattr(stages, "losses", lambda *_: iter(()))  # the logistic one takes most of the time
+    found = [RankerSearch(random_state=seed).fit(noise_of(kind, seed)).learned_ for seed in range(4)]
+    assert not any(found), found
+
+
+def test_cheap_candidates_have_more_holdouts():
+    assert budget.affordable_holdouts(1e3, None) == budget.affordable_holdouts(1e3, 60.0) == budget.MOST_HOLDOUTS
+    assert budget.affordable_holdouts(1e13, None) == budget.affordable_holdouts(1e3, 1e-3) == 3
+    numbers = [budget.affordable_holdouts(flops, 60.0) for flops in np.logspace(6, 12, 50)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert len(set(numbers)) > 2
+
+
+@pytest.mark.parametrize(("asked", "number", "share"), [("auto", 7, 4), (3, 3, 3), (6, 6, 4)])
+def test_many_holdouts_hold_out_less(few, spy, monkeypatch, asked, number, share):
+    monkeypatch.setattr(budget, "MOST_HOLDOUTS", 7)
+    search = RankerSearch(n_holdouts=asked, random_state=0).fit(smooth(60))
+    assert search.n_holdouts_ == number
+    assert spy.names.count("5 nearest neighbours") % number == 0
+    first = spy.judged[:number]  # there may be more holdouts for the last decision
+    assert {(len(train), len(test)) for train, test in first} == {(48 - 48 // share, 48 // share)}
 
 
 def test_the_time_limit_counts_everything(few, monkeypatch, spy):
@@ -329,7 +363,7 @@ def test_means_of_known_nodes_are_found_at_once():
     X, Z = rng.normal(size=(60, 2)), rng.normal(size=(40, 2))
     # What every object has of its own is in no feature; one feature of both sides matters a little.
     Y = rng.normal(size=40) + 0.3 * np.outer(X[:, 0], Z[:, 0]) + 0.1 * rng.normal(size=(60, 40))
-    search = RankerSearch(setting=2, random_state=0).fit(RelationGraph(X, Y, objects=Z))
+    search = RankerSearch(setting=2, n_holdouts=3, random_state=0).fit(RelationGraph(X, Y, objects=Z))
     names = [row.name for row in search.leaderboard_]
     assert search.learned_
     assert any("identity 1" in name and name.count("constant") == 2 for name in names)

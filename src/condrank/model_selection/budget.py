@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from condrank.model_selection.holdouts import FEWEST_HOLDOUTS
+
 #: Seconds that have passed; tests replace it.
 clock: Callable[[], float] = time.perf_counter
 # Seconds for an operation before any of its kind was timed, on a quick core. An estimate that is too low costs one
@@ -14,6 +16,20 @@ FIRST_RATE = 1e-11
 OVERHEAD = 0.05
 # Estimates are raised by this, because a candidate that takes longer than estimated cannot be stopped halfway.
 CAUTION = 1.3
+# The number of holdouts is chosen so that about so many candidates take this share of the limit, by operations of a usual
+# core and by what the smallest candidate takes, not by a clock: the same seed is to give the same choice.
+EXPECTED_CANDIDATES, SHARE = 40, 1 / 3
+USUAL_RATE, SMALLEST = 2e-11, 0.003
+# Of quarters: in setting 4 each pair of nodes is then held out about once, and each node four times.
+MOST_HOLDOUTS = 16
+# Seconds that count as the limit if there is none.
+USUAL_LIMIT = 60.0
+
+
+def affordable_holdouts(flops: float, limit: float | None) -> int:
+    """The number of holdouts for candidates that take so many operations on each of them."""
+    each = (USUAL_LIMIT if limit is None else limit) * SHARE / EXPECTED_CANDIDATES
+    return int(min(max(each / (SMALLEST + USUAL_RATE * flops), FEWEST_HOLDOUTS), MOST_HOLDOUTS))
 
 
 class Budget:

@@ -18,6 +18,19 @@ from condrank.observations import Factored
 # Draws for each holdout that is needed: some have nothing to rank.
 DRAWS = 10
 FEWEST_GROUPS = 2
+# One or two holdouts choose badly; "auto" takes more where they are cheap.
+FEWEST_HOLDOUTS, AUTO = 3, "auto"
+# With so many holdouts their losses give a standard error, and each of them may be small.
+ENOUGH_HOLDOUTS = 6
+
+
+def share_of(n_holdouts: int) -> float:
+    """The share of the nodes (groups, edges) that each holdout holds out.
+
+    With many holdouts a quarter: training graphs are then nearer to the whole graph, and the noise of small holdouts
+    averages out. With few a third.
+    """
+    return 1 / 4 if n_holdouts >= ENOUGH_HOLDOUTS else 1 / 3
 
 
 class Holdouts:

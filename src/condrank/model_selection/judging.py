@@ -24,6 +24,7 @@ from condrank.metrics.edges import EdgePairs
 from condrank.model_selection import budget as time
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.fold import Fold
+from condrank.model_selection.holdouts import ENOUGH_HOLDOUTS, share_of
 from condrank.model_selection.preparation import RAW
 from condrank.model_selection.prepared import PreparedRanker, prepare, prepared_graph
 from condrank.model_selection.relevance import changed, learn_weights
@@ -35,8 +36,6 @@ from condrank.rankers.conditional import ConditionalRanker
 
 # A step of the descent for feature weights learns from so many nodes: the noise of single steps averages out.
 DESCENT_NODES = 200
-# With fewer holdouts than this, their number is too small for an error over holdouts.
-ENOUGH_HOLDOUTS = 6
 # A candidate is given up before the last holdout if it is worse by this many standard errors.
 HOPELESS = 3.0
 
@@ -136,17 +135,22 @@ class Judged:
         """Σ wrong / Σ comparable, and its standard error over the units, or over the holdouts if that is larger.
 
         The objects of a holdout are the same for all its conditioning nodes. If there are few of them, as targets of
-        many drugs, the nodes alone would make the error too small. An error from a few holdouts would be noise.
+        many drugs, the nodes alone would make the error too small. Holdouts share nodes, so the variance of their mean
+        is (1/n + ρ) times that of one holdout, with ρ the ratio of held-out to training nodes (Nadeau and Bengio
+        2003), rather than 1/n of it. An error from a few holdouts would be noise.
         """
-        total = self.counts[:, 1].sum()
+        comparable = self.counts[:, 1]
+        total = comparable.sum()
         share = float(wrong.sum() / total)
-        spread, used = wrong - share * self.counts[:, 1], self.counts[:, 1] > 0
-        errors = [0.0]
-        for number, fewest in ((self.unit, 2), (self.holdout, ENOUGH_HOLDOUTS)):
-            n, sums = len(np.unique(number[used])), np.bincount(number, spread)
-            if n >= fewest:
-                errors.append(float(np.sqrt(sums @ sums * n / (n - 1)) / total))
-        return share, max(errors)
+        spread, used = wrong - share * comparable, comparable > 0
+        n, sums = len(np.unique(self.unit[used])), np.bincount(self.unit, spread)
+        error = float(np.sqrt(sums @ sums * n / (n - 1)) / total) if n > 1 else 0.0
+        n, sums = len(np.unique(self.holdout[used])), np.bincount(self.holdout, spread)
+        if n >= ENOUGH_HOLDOUTS:
+            held_out = share_of(n)
+            shared = 1 + n * held_out / (1 - held_out)
+            error = max(error, float(np.sqrt(shared * (sums @ sums) * n / (n - 1)) / total))
+        return share, error
 
     def is_better(self, other: Judged) -> bool:
         """Whether the loss is lower by more than one standard error of the difference."""

@@ -12,9 +12,8 @@ from condrank.base.checks import check_choice, check_count, check_number
 from condrank.base.warn import warn
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import SETTINGS
-from condrank.model_selection.judging import (
-    quiet,
-)
+from condrank.model_selection.holdouts import AUTO, FEWEST_HOLDOUTS
+from condrank.model_selection.judging import quiet
 from condrank.model_selection.leaderboard import LeaderboardRow
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.searching import Searching, chosen_params
@@ -23,8 +22,6 @@ from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
 from condrank.rankers.saving import Saved
 from condrank.rankers.uncertain import Uncertain
-
-FEWEST_HOLDOUTS = 3
 
 
 class RankerSearch(Saved, Uncertain):
@@ -47,8 +44,10 @@ class RankerSearch(Saved, Uncertain):
         are those that `condrank.diagnose` recommends, and other losses are tried.
     setting : {1, 2, 3, 4}
         What will be new when the ranker is used: only the edge, the conditioning node, the object, or both nodes.
-    n_holdouts : int
-        Number of holdouts on which every candidate is judged, at least 3.
+    n_holdouts : int or "auto"
+        Number of holdouts on which every candidate is judged, at least 3. "auto": from 3 to 16, more where candidates
+        are cheap beside the time limit (beside a minute without one), by a count of operations. Each holds out a third
+        of the nodes, or a quarter if there are at least 6.
     time_limit : float, optional
         Seconds for everything, also the last fit. The next candidate is tried only if there is time for it and for the
         last fits, by what the candidates before it took.
@@ -80,6 +79,8 @@ class RankerSearch(Saved, Uncertain):
         False if a baseline is returned.
     held_out_by_ : {"nodes", "groups", "classes", "edges"}
         What was held out whole.
+    n_holdouts_ : int
+        Number of holdouts on which every candidate was judged; 0 if nothing could be held out.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class RankerSearch(Saved, Uncertain):
         ranker: Any = None,
         *,
         setting: int = 4,
-        n_holdouts: int = 3,
+        n_holdouts: int | str = AUTO,
         time_limit: float | None = None,
         baselines: bool = True,
         max_nodes: int = 1500,
@@ -143,6 +144,7 @@ class RankerSearch(Saved, Uncertain):
             last = state.final(chosen, graph)
         self.best_ranker_ = last.fit(graph)
         self.learned_, self.held_out_by_ = not chosen.is_baseline, state.holdouts.by
+        self.n_holdouts_ = 0 if state.judge is None else len(state.judge)
         self.best_params_ = {"preparation": chosen.preparation} | chosen_params(chosen.ranker)
         self.leaderboard_, self.summary_ = state.leaderboard(chosen), state.summary(chosen, self.loss_)
         self._keep(fitted_of(self.best_ranker_))
@@ -182,9 +184,10 @@ class RankerSearch(Saved, Uncertain):
 
     def _check(self, graph: RelationGraph) -> None:
         check_choice("setting", self.setting, SETTINGS)
-        if check_count("n_holdouts", self.n_holdouts) < FEWEST_HOLDOUTS:
+        if self.n_holdouts != AUTO and check_count("n_holdouts", self.n_holdouts) < FEWEST_HOLDOUTS:
             raise ValueError(
-                f"n_holdouts must be at least {FEWEST_HOLDOUTS}, because one or two choose badly, got {self.n_holdouts}"
+                f"n_holdouts must be {AUTO!r} or at least {FEWEST_HOLDOUTS}, because one or two choose badly, got "
+                f"{self.n_holdouts}"
             )
         if self.time_limit is not None:
             check_number("time_limit", self.time_limit, above=0.0)

@@ -14,9 +14,9 @@ from condrank.diagnosis import recommend
 from condrank.graph import RelationGraph
 from condrank.model_selection import stages
 from condrank.model_selection._splitter import Graphs
-from condrank.model_selection.budget import Budget
+from condrank.model_selection.budget import Budget, affordable_holdouts
 from condrank.model_selection.choices import Choice, Space
-from condrank.model_selection.holdouts import Holdouts, in_single
+from condrank.model_selection.holdouts import AUTO, ENOUGH_HOLDOUTS, FEWEST_HOLDOUTS, Holdouts, in_single, share_of
 from condrank.model_selection.judging import (
     Candidate,
     Judge,
@@ -33,12 +33,15 @@ from condrank.model_selection.prepared import prepare
 from condrank.model_selection.relevance import changed
 from condrank.rankers.conditional import ConditionalRanker
 
-# Shares held out: of all nodes (or edges) for the last judgement, and of the others for each choice.
-RESERVED, HELD_OUT = 0.2, 1 / 3
+# Share of all nodes (or edges) that is reserved for the last judgement.
+RESERVED = 0.2
 # Precision of the last fit, unless a ranker is given: rankings need no more.
 PRECISION = {"tol": 1e-6, "max_iter": 1000}
-# A difference of so many standard errors is clear; otherwise there are so many times more holdouts.
-CLEAR, MORE = 2.0, 3
+# A difference of so many standard errors is clear; otherwise there are so many times more holdouts, for so many of each
+# kind, learned and baselines.
+CLEAR, MORE, FINALISTS = 2.0, 2, 3
+# Rank loss of guessing.
+GUESSING = 0.5
 # With more nodes than this, the last fit approximates kernels.
 MOST_EXACT = 5000
 # How often the stages after the first kernels are gone through at most.
@@ -56,7 +59,7 @@ class Searching:
         self.options, self.graph, self.budget = search, graph, Budget(search.time_limit)
         self.given: ConditionalRanker | None = search.ranker
         self.n_skipped = 0
-        self.finalists: tuple[Judged, Judged] | None = None
+        self.finalists: list[Judged] = []
         self.judged: list[Judged] = []
         self.tried: set[Choice | None] = set()
         self.best: Judged | None = None
@@ -76,20 +79,32 @@ class Searching:
         ]
         self.space = Space(self.searched, ConditionalRanker() if self.given is None else self.given, random)
         self.defaults = stages.first_choices(self.space, self.relation, self.loss, matrices)
-        units = [self.holdouts.units(test) for _, test in inner]
-        self.judge = Judge(inner, units, search.rank_by) if inner else None
+        if inner and search.n_holdouts == AUTO:
+            default = self.space.candidate(self.defaults[0])
+            n = affordable_holdouts(work(default, inner[0][0])[1], search.time_limit)
+            if n >= ENOUGH_HOLDOUTS:
+                inner = self._draw(self.searched, n) or inner
+        self.judge = self._judge(inner) if inner else None
 
     def _hold_out(self, graph: RelationGraph) -> tuple[Graphs | None, RelationGraph, list[Graphs]]:
         """What is reserved, the rest, and its holdouts. With too few groups, nothing is reserved rather than judged."""
-        n, most = self.options.n_holdouts, self.options.max_nodes
+        n = FEWEST_HOLDOUTS if self.options.n_holdouts == AUTO else self.options.n_holdouts
         while True:
             for reserved in [*self.holdouts.draw(graph, 1, RESERVED), None]:
                 rest = graph if reserved is None else reserved[0]
-                inner = self.holdouts.draw(rest, n, HELD_OUT, most)
-                if len(inner) == n:
+                inner = self._draw(rest, n)
+                if inner:
                     return reserved, rest, inner
             if not self.holdouts.by_nodes():
                 return None, graph, []
+
+    def _draw(self, graph: RelationGraph, n: int) -> list[Graphs]:
+        """n holdouts; none if there are fewer."""
+        found = self.holdouts.draw(graph, n, share_of(n), self.options.max_nodes)
+        return found if len(found) == n else []
+
+    def _judge(self, splits: list[Graphs]) -> Judge:
+        return Judge(splits, [self.holdouts.units(test) for _, test in splits], self.options.rank_by)
 
     # Searching
 
@@ -98,7 +113,7 @@ class Searching:
         if self.judge is None:
             warn(
                 f"too little can be held out of {self.graph!r} in setting {self.options.setting} to judge candidates "
-                f"on {self.options.n_holdouts} holdouts; the default is fitted without a search",
+                "on three or more holdouts; the default is fitted without a search",
                 UserWarning,
             )
             return
@@ -130,20 +145,21 @@ class Searching:
     def _decide(self) -> None:
         """Judge the best of both kinds on more holdouts if it is not clear whether learning adds something."""
         baseline = self.best_baseline()
-        if self.best is None or baseline is None:
+        if self.best is None or baseline is None or self.judge is None:
             return
-        self.finalists = self.best, baseline
         difference, error = self.best.against(baseline)
-        needed = MORE * (self.best.seconds + baseline.seconds) + self._last_fits(self.best.candidate)
-        if abs(difference) > CLEAR * error or not self.budget.affords(needed):
+        if abs(difference) > CLEAR * error:
             return
-        splits = self.holdouts.draw(self.searched, MORE * self.options.n_holdouts, HELD_OUT, self.options.max_nodes)
-        judge = (
-            Judge(splits, [self.holdouts.units(test) for _, test in splits], self.options.rank_by) if splits else None
-        )
-        if judge is not None:
-            both = [joined(one, judge.judge(one.candidate)) for one in self.finalists]
-            self.finalists = both[0], both[1]
+        ranked = sorted(self.judged, key=lambda one: one.loss)
+        kinds = [[one for one in ranked if one.candidate.is_baseline == kind] for kind in (False, True)]
+        kept = [self.best, *kinds[1][:FINALISTS], *(one for one in kinds[0][:FINALISTS] if one is not self.best)]
+        needed = MORE * sum(one.seconds for one in kept) + self._last_fits(self.best.candidate)
+        if not self.budget.affords(needed):
+            kept, needed = [self.best, baseline], needed - MORE * sum(one.seconds for one in kept[2:])
+        splits = self._draw(self.searched, MORE * len(self.judge)) if self.budget.affords(needed) else []
+        if splits:
+            judge = self._judge(splits)
+            self.finalists = [joined(one, judge.judge(one.candidate)) for one in kept]
 
     def _priors(self) -> Callable[..., Iterable[Choice]]:
         """The similarity prior on the best first kernels, and on the kernel of the best similarity."""
@@ -220,24 +236,24 @@ class Searching:
 
     def chosen(self) -> Candidate:
         """The simplest of the best: a baseline, unless something that was learned is better."""
-        learned = [one for one in self.judged if not one.candidate.is_baseline]
         if not self.judged:
             alpha = 1.0 if self.given is None else self.given.alpha
             default = self.space.candidate(self.defaults[0])
             if self.given is not None:
                 default = Candidate("the given ranker", self.given, alphas=(alpha,))
             return default.at(default.alphas[len(default.alphas) // 2], None)
-        best, baseline = simplest(learned) if learned else None, self.best_baseline()
-        if self.finalists is not None and best is self.best:
-            return self.finalists[0 if self.finalists[0].is_better(self.finalists[1]) else 1].candidate
-        if baseline is None or (best is not None and best.is_better(baseline)):
-            assert best is not None
-            return best.candidate
-        return baseline.candidate
+        among = self.finalists or self.judged
+        learned = [one for one in among if not one.candidate.is_baseline]
+        best, baseline = simplest(learned) if learned else None, self.best_baseline(among)
+        if best is None or (baseline is not None and not (best.is_better(baseline) and _is_above_chance(best))):
+            assert baseline is not None
+            return baseline.candidate
+        return best.candidate
 
-    def best_baseline(self) -> Judged | None:
-        """The best baseline; None if none was judged."""
-        return min((one for one in self.judged if one.candidate.is_baseline), key=lambda one: one.loss, default=None)
+    def best_baseline(self, among: list[Judged] | None = None) -> Judged | None:
+        """The best baseline of some, or of all that were judged; None if there is none."""
+        found = (one for one in (self.judged if among is None else among) if one.candidate.is_baseline)
+        return min(found, key=lambda one: one.loss, default=None)
 
     def final(self, candidate: Candidate, graph: RelationGraph) -> Any:
         """The estimator of a candidate for a graph, with the precision of the last fit."""
@@ -278,12 +294,11 @@ class Searching:
         """What was chosen, and what it gains over the best baseline."""
         if not self.judged:
             return f"Too little can be held out to judge anything: the default, {chosen.name}, was fitted."
-        finalists = [] if self.finalists is None else [*self.finalists]
-        found = next(one for one in [*finalists, *self.judged] if one.candidate is chosen)
+        found = next(one for one in [*self.finalists, *self.judged] if one.candidate is chosen)
         measured = f"rank loss {found.loss:.4f} ± {found.standard_error:.4f}"
         if not any(found is one for one in self.judged):  # so it is not the number of the leaderboard
             measured += " on more holdouts"
-        baseline = self.best_baseline() if len(finalists) == 0 or found is not finalists[0] else finalists[1]
+        baseline = self.best_baseline(self.finalists or self.judged)
         new = f", {loss:.4f} on reserved {self.holdouts.by}" if loss == loss else ""
         if baseline is None:
             return f"Chosen: {chosen.name} ({measured}{new}); no baseline was tried."
@@ -301,6 +316,11 @@ def chosen_params(ranker: Any) -> dict[str, Any]:
     defaults, found = type(ranker)().get_params(deep=False), ranker.get_params(deep=False)
     left_out = ("tol", "max_iter")
     return {name: value for name, value in found.items() if name not in left_out and value != defaults[name]}
+
+
+def _is_above_chance(found: Judged) -> bool:
+    """Whether a loss is clearly below that of guessing: of many candidates, the best of pure noise is a little below."""
+    return found.loss < GUESSING - CLEAR * found.standard_error
 
 
 def _row(found: Judged, chosen: bool) -> LeaderboardRow:

@@ -8,9 +8,10 @@ from typing import Any
 from sklearn.base import MetaEstimatorMixin
 
 from condrank.base.warn import warn
+from condrank.model_selection.holdouts import FEWEST_HOLDOUTS
 from condrank.model_selection.leaderboard import LeaderboardRow
 from condrank.model_selection.prepared import PreparedRanker
-from condrank.model_selection.ranker_search import FEWEST_HOLDOUTS, RankerSearch
+from condrank.model_selection.ranker_search import RankerSearch
 
 
 class SimilaritySearch(MetaEstimatorMixin, RankerSearch):
