@@ -69,12 +69,14 @@ def test_holdouts_that_disagree_make_the_error_larger():
     spread = np.std([0.1, 0.1, 0.3, 0.3, 0.5, 0.5], ddof=1)
     assert found.standard_error == pytest.approx(spread * np.sqrt(1 / 6 + 1 / 3))  # a quarter is held out
     assert found.standard_error > 5 * alone.standard_error
+    none = judged_of(0 * wrong, pairs, holdout=holdout)
+    assert found.against(none) == pytest.approx((0.3, spread / np.sqrt(6)))  # for a choice, holdouts are independent
     three = judged_of(wrong, pairs, holdout=holdout // 2)
     assert three.standard_error == alone.standard_error
 
 
 def test_the_error_is_that_of_other_nodes_although_holdouts_share_nodes():
-    """Loss of pairs = effect of the conditioning node + effect of the object, so nodes of a holdout are wrong together."""
+    """The loss of a pair is an effect of its conditioning node plus one of its object, which a whole holdout shares."""
     rng = np.random.default_rng(0)
     losses, errors, alone = [], [], []
     for _ in range(200):

@@ -172,7 +172,7 @@ def noise_of(kind, seed):
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(30, 3)), rng.normal(size=(30, 30))
     if kind == "classes":
-        return RelationGraph.from_classes(X, rng.integers(0, 8, size=30))
+        return RelationGraph.from_classes(rng.normal(size=(60, 3)), rng.integers(0, 8, size=60))
     if kind == "games":
         return RelationGraph(X, np.sign(Y - Y.T))
     if kind == "two domains":

@@ -16,7 +16,7 @@ FIRST_RATE = 1e-11
 OVERHEAD = 0.05
 # Estimates are raised by this, because a candidate that takes longer than estimated cannot be stopped halfway.
 CAUTION = 1.3
-# The number of holdouts is chosen so that about so many candidates take this share of the limit, by operations of a usual
+# The number of holdouts is such that about so many candidates take this share of the limit, by operations of a usual
 # core and by what the smallest candidate takes, not by a clock: the same seed is to give the same choice.
 EXPECTED_CANDIDATES, SHARE = 40, 1 / 3
 USUAL_RATE, SMALLEST = 2e-11, 0.003

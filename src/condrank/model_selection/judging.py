@@ -121,36 +121,40 @@ class Judged:
 
     @property
     def standard_error(self) -> float:
-        """Standard error of the loss over the units, or over the holdouts if that is larger."""
-        return self._with_error(self.counts[:, 0])[1]
+        """Standard error of the loss on other nodes: over the units, or over the holdouts if that is larger.
+
+        Holdouts share nodes, so the variance of their mean is (1/n + ρ) times that of one holdout, with ρ the ratio of
+        held-out to training nodes (Nadeau and Bengio 2003), rather than 1/n of it.
+        """
+        n = len(np.unique(self.holdout))
+        held_out = share_of(n)
+        return self._with_error(self.counts[:, 0], 1 + n * held_out / (1 - held_out))[1]
 
     def against(self, other: Judged) -> tuple[float, float]:
-        """Difference of the two losses and its standard error, from paired differences of units.
+        """Difference of the two losses and its standard error, from paired differences of units, or of holdouts.
 
-        If the other was judged on more holdouts, the first ones count.
+        If the other was judged on more holdouts, the first ones count. What is asked is which of the two is better for
+        this graph, so holdouts count as independent here.
         """
-        return self._with_error(self.counts[:, 0] - other.counts[: len(self.counts), 0])
+        return self._with_error(self.counts[:, 0] - other.counts[: len(self.counts), 0], 1.0)
 
-    def _with_error(self, wrong: np.ndarray) -> tuple[float, float]:
+    def _with_error(self, wrong: np.ndarray, shared: float) -> tuple[float, float]:
         """Σ wrong / Σ comparable, and its standard error over the units, or over the holdouts if that is larger.
 
         The objects of a holdout are the same for all its conditioning nodes. If there are few of them, as targets of
-        many drugs, the nodes alone would make the error too small. Holdouts share nodes, so the variance of their mean
-        is (1/n + ρ) times that of one holdout, with ρ the ratio of held-out to training nodes (Nadeau and Bengio
-        2003), rather than 1/n of it. An error from a few holdouts would be noise.
+        many drugs, the nodes alone would make the error too small. An error from a few holdouts would be noise. The
+        variance over holdouts is multiplied by ``shared``.
         """
         comparable = self.counts[:, 1]
         total = comparable.sum()
         share = float(wrong.sum() / total)
         spread, used = wrong - share * comparable, comparable > 0
-        n, sums = len(np.unique(self.unit[used])), np.bincount(self.unit, spread)
-        error = float(np.sqrt(sums @ sums * n / (n - 1)) / total) if n > 1 else 0.0
-        n, sums = len(np.unique(self.holdout[used])), np.bincount(self.holdout, spread)
-        if n >= ENOUGH_HOLDOUTS:
-            held_out = share_of(n)
-            shared = 1 + n * held_out / (1 - held_out)
-            error = max(error, float(np.sqrt(shared * (sums @ sums) * n / (n - 1)) / total))
-        return share, error
+        errors = [0.0]
+        for number, fewest, factor in ((self.unit, 2, 1.0), (self.holdout, ENOUGH_HOLDOUTS, shared)):
+            n, sums = len(np.unique(number[used])), np.bincount(number, spread)
+            if n >= fewest:
+                errors.append(float(np.sqrt(factor * (sums @ sums) * n / (n - 1)) / total))
+        return share, max(errors)
 
     def is_better(self, other: Judged) -> bool:
         """Whether the loss is lower by more than one standard error of the difference."""

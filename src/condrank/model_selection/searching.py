@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.utils import check_random_state
 
 from condrank.base.warn import warn
@@ -40,8 +41,8 @@ PRECISION = {"tol": 1e-6, "max_iter": 1000}
 # A difference of so many standard errors is clear; otherwise there are so many times more holdouts, for so many of each
 # kind, learned and baselines.
 CLEAR, MORE, FINALISTS = 2.0, 2, 3
-# Rank loss of guessing.
-GUESSING = 0.5
+# Rank loss of guessing, and how sure it must be that what is learned is better.
+GUESSING, SURE = 0.5, 0.99
 # With more nodes than this, the last fit approximates kernels.
 MOST_EXACT = 5000
 # How often the stages after the first kernels are gone through at most.
@@ -319,8 +320,9 @@ def chosen_params(ranker: Any) -> dict[str, Any]:
 
 
 def _is_above_chance(found: Judged) -> bool:
-    """Whether a loss is clearly below that of guessing: of many candidates, the best of pure noise is a little below."""
-    return found.loss < GUESSING - CLEAR * found.standard_error
+    """Whether a loss is surely below that of guessing, by Student's t: of many candidates one is below it on noise."""
+    error, n_units = found.standard_error, len(np.unique(found.unit))
+    return n_units < 2 or found.loss < GUESSING - stdtrit(n_units - 1, SURE) * error
 
 
 def _row(found: Judged, chosen: bool) -> LeaderboardRow:
