@@ -7,7 +7,7 @@ import pytest
 
 from condrank.objective.relations import RELATIONS
 from condrank.observations.edges import Edges
-from condrank.products import cost
+from condrank.products import cost, sampled
 from condrank.products.edge_kernels import EDGE_KERNELS, edge_kernel
 from condrank.products.kronecker import KroneckerEdges
 
@@ -99,6 +99,23 @@ def test_single_precision_stays_single(name):
     assert product.dtype == np.float32
     assert kernel.predict(a.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(product, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(sampled.numba_loops() is None, reason="no numba")
+@pytest.mark.parametrize("branch", ["objects", "rows"])
+@pytest.mark.parametrize("name", RELATIONS)
+def test_a_large_kernel_is_multiplied_in_panels_in_single_precision(name, branch, monkeypatch):
+    monkeypatch.setattr(cost, "TIMES_FLOPS_PER_MULTIPLICATION", {"numba": 0, "numpy": 0})
+    monkeypatch.setattr(sampled, "PANELS_LEAST_BYTES", 0)
+    rng = np.random.default_rng(2)
+    edges = some_edges(rng, 9, 9)
+    kernel = KroneckerEdges(RELATIONS[name], node_kernel(rng, 9), None, edges, "numba", branch)
+    a, single = rng.normal(size=edges.n_pairs), kernel.astype(np.dtype(np.float32))
+    assert kernel.sandwich.panels is None
+    assert single.sandwich.panels is not None
+    product = single.product(a.astype(np.float32))
+    assert product.dtype == np.float32
+    np.testing.assert_allclose(product, kernel.product(a), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

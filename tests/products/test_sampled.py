@@ -80,6 +80,22 @@ def test_backends_are_equal_in_threads_and_not(dtype, threads, monkeypatch):
 
 
 @backends
+@pytest.mark.parametrize("entries", [8, 300, 10_000])
+@pytest.mark.parametrize(("m", "width"), [(50, 41), (50, 1), (7, 64)])
+def test_a_product_with_panels_is_that_with_the_matrix(m, width, entries, backend, monkeypatch):
+    monkeypatch.setattr(sampled, "PANEL_ENTRIES", entries)
+    monkeypatch.setattr(sampled, "PANEL_LEAST_COLUMNS", 3)
+    observed = pattern(60, m, 0.4)  # rows with fewer than eight pairs and with more
+    rng = np.random.default_rng(5)
+    B, values = rng.normal(size=(m, width)), rng.normal(size=observed.sum())
+    panels, one = sampled.Panels(B), products(observed, backend)
+    assert panels.columns.shape[2] == min(width, max(3, entries // m // 16 * 16))
+    assert panels.columns.ctypes.data % 64 == 0
+    np.testing.assert_array_equal(panels.whole(), B)
+    np.testing.assert_allclose(one.times(values, panels), one.times(values, B), rtol=1e-12, atol=1e-13)
+
+
+@backends
 def test_threads_take_few_and_uneven_rows(backend, threads):
     for observed in (
         np.ones((1, 5), dtype=bool),

@@ -70,6 +70,11 @@ NUMBA_LEAST_MULTIPLICATIONS = 1 << 24
 THREADS_LEAST_MULTIPLICATIONS = 1 << 23
 # Entries that the NumPy loops gather at a time: 512 KiB in double precision stay in the cache (suite products).
 GATHERED_ENTRIES = 1 << 16
+# A kernel matrix in single precision beyond this size is copied into panels of columns; entries of a panel, 6 MiB; and
+# its least columns (suite logistic).
+PANELS_LEAST_BYTES = 24 * 2**20
+PANEL_ENTRIES = 3 << 19
+PANEL_LEAST_COLUMNS = 64
 # Nodes without an edge are left out of the kernel matrices if they are more than this share of all (suite grid).
 IDLE_NODES_SHARE = 0.1
 
@@ -89,8 +94,8 @@ NEWTON_ITERATIONS_PER_ITERATION = 1.5
 NEWTON_STEPS = 6
 # Its preconditioner over the edges is built this many times, whenever weights differ by more than this share (suite
 # logistic).
-NEWTON_PRECONDITIONER_BUILDS = 4
-NEWTON_STALE_WEIGHTS_SHARE = 0.1
+NEWTON_PRECONDITIONER_BUILDS = 5
+NEWTON_STALE_WEIGHTS_SHARE = 0.01
 # Conjugate gradients on a cluster, where nothing is known of the graph (suite distributed).
 DISTRIBUTED_ITERATIONS = 30.0
 # Iterations on W are about this factor times ½ log(2/tol) κ^(power/2) (suite iterations).

@@ -18,7 +18,7 @@ from condrank.base.measured import IDLE_NODES_SHARE
 from condrank.objective.relations import Relation
 from condrank.observations.edges import Edges
 from condrank.products.cost import dense_products, loops_for, product_cost
-from condrank.products.sampled import SampledProducts
+from condrank.products.sampled import Panels, SampledProducts, panels_pay
 
 
 class Pattern(NamedTuple):
@@ -85,6 +85,8 @@ class Sandwich:
         self.outer, self.inner, self.entries, self.pairs = K, G, entries, pairs
         self._first = SampledProducts(entries.indptr, entries.indices, entries.shape, backend)
         self._second = SampledProducts(pairs.indptr, pairs.indices, pairs.shape, backend)
+        # Only in single precision: another copy in double would take too much memory.
+        self.panels: Panels | None = None
         # Positions in the dense arrays, if a product is dense.
         self._at = None if self.sparse_second else pairs.rows * pairs.shape[1] + pairs.indices
         self._from = None if self.sparse_first else entries.rows * entries.shape[1] + entries.indices
@@ -95,6 +97,9 @@ class Sandwich:
         other.outer = known.get(id(self.outer), self.outer).astype(dtype, copy=False)
         known = known | {id(self.outer): other.outer}
         other.inner = known.get(id(self.inner), self.inner).astype(dtype, copy=False)
+        sampled = self.sparse_first and loops_for(self._first.backend, self._first.n_pairs, len(other.inner)) == "numba"
+        if dtype == np.float32 and sampled and panels_pay(len(other.inner)):
+            other.panels = Panels(other.inner)
         return other
 
     @property
@@ -107,7 +112,7 @@ class Sandwich:
         if self.order is not None:
             values = values[self.order]
         if self.sparse_first:
-            T = self._first.times(values, self.inner)
+            T = self._first.times(values, self.inner if self.panels is None else self.panels)
         else:
             T = np.zeros(self.entries.shape, dtype=values.dtype)
             T.ravel()[self._from] = values

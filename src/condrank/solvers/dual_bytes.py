@@ -8,6 +8,7 @@ from condrank.base.measured import GATHERED_ENTRIES
 from condrank.problem.problem import n_eigenvectors
 from condrank.problem.settings import Settings
 from condrank.products.cost import dense_products, loops_for
+from condrank.products.sampled import panels_pay
 from condrank.solvers.edge_preconditioner import block_rows
 
 
@@ -67,14 +68,14 @@ class DualTask:
         vectors = 3 * size * E  # two copies of the roots of the weights, and labels
         if newton:
             # The kernel in single precision; and W, f, gradients and weights of a step.
-            single = 4 * squares * (size == 8) + 16 * E * (size == 8)
+            single = (4 * squares + self._panels(E) + 16 * E) * (size == 8)
             inner = 4
             held += single + 8 * size * E
             iterating = vectors // 2 + 6 * inner * E + max(inner * product, 0) + 4 * size * E
             iterating = max(iterating, size * product)
         elif self.single and name is None:
             # In single precision: kernels, the list of pairs, and the arrays of the system over them.
-            held += 4 * squares + 24 * E
+            held += 4 * squares + self._panels(E) + 24 * E
             iterating = vectors + max(9 * size * E + 4 * product + 6 * size * E, 6 * size * E + size * product)
         else:
             iterating = vectors + 7 * size * E + max(size * product + size * E, 4 * size * E)
@@ -104,6 +105,15 @@ class DualTask:
             # Position and direction of each edge; pairs; and the entries of both directions with their pair and sign.
             return 16 * E + 8 * pairs + 17 * entries + places, 16 * E + 40 * pairs + 24 * entries, product
         return 8 * E + places, 24 * E, product
+
+    def _panels(self, E: int) -> int:
+        """Bytes of the kernel in panels, in single precision. Of two kernels, that of the larger side is assumed."""
+        n, m = self.shape
+        entries = 2 * E if self.settings.relation.sign else E
+        loops = loops_for("auto", E, min(n, m))
+        if loops == "numpy" or dense_products((n, m), entries, E, loops)[0] or not panels_pay(max(n, m)):
+            return 0
+        return 4 * max(n, m) ** 2
 
     def _spectrum(self, newton: bool) -> int:
         """Bytes of the eigenvectors of the node kernels, and of a block of edge features with its Gram matrix."""
