@@ -36,6 +36,17 @@ def test_counts_are_the_mean_of_their_games_with_the_number_of_games_as_weight()
     np.testing.assert_array_equal(other.to_dense(), graph.to_dense())
 
 
+@pytest.mark.parametrize("word", ["win", "Draw", "L"])
+def test_words_for_outcomes_are_refused_with_the_columns_that_games_have(word):
+    edges = {"source": ["ann", "bob"], "target": ["bob", "cyd"], "value": ["1", word]}
+    message = (
+        rf"position 1: column 'value' must be a number, got '{word}'; games have the columns winner= and loser=, with "
+        r"a column tie= if there are draws, or values 1, 0 and -1 and mirror='opposite'$"
+    )
+    with pytest.raises(ValueError, match=message):
+        RelationGraph.from_frame(NODES, edges)
+
+
 def test_named_columns_come_before_usual_ones():
     edges = EDGES | {"winner": EDGES["target"], "loser": EDGES["source"], "other": [7.0, 8.0, 9.0]}
     assert np.nanmax(RelationGraph.from_frame(NODES, edges, value="other").to_dense()) == 9

@@ -25,7 +25,7 @@ def test_unknown_ids_are_counted_over_both_ends(library):
 
 def test_a_hint_says_where_to_pass_nodes_of_a_second_kind():
     edges = {"source": ["ann", "bob"], "target": ["x", "y"], "value": [1, 2]}
-    message = r"No id in target belongs to a node: if they are of a second kind, pass their table as objects=$"
+    message = r"'ann'\. No id in target belongs to a node: if they are of a second kind, pass their table as objects=$"
     with pytest.raises(ValueError, match=message):
         read_graph(NODES, edges)
     for other in (

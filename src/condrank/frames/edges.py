@@ -19,6 +19,8 @@ from condrank.frames.quick_edges import QuickTable, read_quickly
 
 # Words for a tie, besides numbers and booleans.
 TRUTH = {"": False, "no": False, "n": False, "yes": True, "y": True}
+# Words for results of games, which are no values.
+OUTCOMES = {"win", "won", "w", "loss", "lose", "lost", "l", "draw", "drawn", "tie", "tied", "d"}
 
 
 @dataclass(frozen=True)
@@ -173,10 +175,22 @@ def _values(columns: Columns, used: EdgeColumns) -> tuple[np.ndarray, np.ndarray
         won, lost = (_counts(columns, name) for name in used.wins)
         return _of_counts(won, lost, weights)
     if used.value is not None:
+        _refuse_outcomes(columns, used.value)
         return as_numbers(columns, used.value), weights
     if used.tie is None:
         return np.ones(len(columns)), weights
     return np.where(_ties(columns, used.tie), 0.0, 1.0), weights
+
+
+def _refuse_outcomes(columns: Columns, name: str) -> None:
+    """Say how games are written if the values are words such as win and draw."""
+    values = columns.values[name].tolist()
+    found = next((row for row, one in enumerate(values) if isinstance(one, str) and one.casefold() in OUTCOMES), None)
+    if found is not None:
+        raise ValueError(
+            f"{columns.where(found)}: column {name!r} must be a number, got {values[found]!r}; games have the columns "
+            "winner= and loser=, with a column tie= if there are draws, or values 1, 0 and -1 and mirror='opposite'"
+        )
 
 
 def _of_counts(won: np.ndarray, lost: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

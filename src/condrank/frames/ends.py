@@ -65,9 +65,11 @@ def refuse_unknown(columns: Columns, ends: list[End], may_be_two: bool) -> None:
         what = " or ".join(dict.fromkeys(end.what for end in ends))
         in_rows = f"{count} rows" if count > 1 else "a row"
         several = f"; {len(names)} ids in {in_rows} belong to no {what}: {', '.join(names[:SHOWN])}{more}"
+    advice, more = first.ids.advice(first.given, row), _second_kind(*ends) if may_be_two else ""
+    end = "" if not more else " " if advice.endswith("?") else ". "
     raise ValueError(
         f"{columns.where(row)}, {first.name}: no {first.what} has the id {shown(first.given, row)!r}{several}; "
-        f"{first.ids.advice(first.given, row)}{_second_kind(*ends) if may_be_two else ''}"
+        f"{advice}{end}{more}"
     )
 
 
@@ -77,4 +79,4 @@ def _second_kind(sources: End, targets: End) -> str:
         return ""
     if len(set(keys(targets.given))) == 1:  # more likely a typing error
         return ""
-    return f". No id in {targets.name} belongs to a node: if they are of a second kind, pass their table as objects="
+    return f"No id in {targets.name} belongs to a node: if they are of a second kind, pass their table as objects="
