@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from condrank import ConditionalRanker
 from condrank.exceptions import RelationWarning
+from condrank.model_selection import judging
 from condrank.model_selection.judging import Candidate, Judge, Judged, joined, quiet, simplest
 from condrank.model_selection.ranker_search import RankerSearch
 from reference_search import faster_wins, ranker
@@ -147,3 +148,17 @@ def test_warnings_are_silent_while_any_search_runs_and_back_afterwards():
     with pytest.warns(RelationWarning) as told:
         RankerSearch(ranker(), n_holdouts=3, random_state=0).fit(faster_wins(60).nodes.rows, rough)
     assert len(told) == 1
+
+
+def test_feature_weights_start_from_the_same_ridge_when_judged_and_when_fitted(monkeypatch):
+    started = []
+
+    def learn(one, splits):
+        started.append(one.alpha)
+        return one
+
+    monkeypatch.setattr(judging, "learn_weights", learn)
+    judge = judge_of(faster_wins(30), (np.arange(20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10)))
+    candidate = Candidate("weighted", ranker(), alphas=(7.0,), n_steps=2)
+    judging.weighted(judge.judge(candidate).candidate, faster_wins(30))
+    assert started == [7.0, 7.0, 7.0]

@@ -23,8 +23,8 @@ from condrank.rankers.conditional import ConditionalRanker
 ALPHAS = tuple(10.0**power for power in range(5, -5, -1))
 # Weights of a similarity prior whose spread is that of the labels.
 PRIOR_WEIGHTS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-# Steps of the descent for feature weights.
-N_STEPS = 30
+# Steps of the descent for feature weights and λ, and the λ that it starts from.
+N_STEPS, RELEVANCE_ALPHAS = 30, (1.0,)
 # Number of nodes from which widths and scales are computed.
 SAMPLE = 300
 # Precision of the fits that are judged.
@@ -229,6 +229,7 @@ class Space:
             start = leaf.feature_weights or (1.0,) * self.graph.n_features_in_  # pyright: ignore
             params = {"kernel": part.family, "gamma": leaf.gamma, "feature_weights": list(start)}  # pyright: ignore
             params["constant"] = choice.rows.constant
+            alphas = RELEVANCE_ALPHAS
         if choice.compared:
             params["compared"] = list(choice.compared)
         if choice.prior:

@@ -253,7 +253,7 @@ def _counts(candidate: Candidate, train: RelationGraph, test: RelationGraph, ran
     """Wrong and comparable pairs of each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
     if not candidate.is_baseline:
         if candidate.n_steps:
-            ranker = weighted(candidate, train)
+            ranker = weighted(candidate.at(candidate.alphas[0], None), train)
             return Fold(ranker, train, test, [0.0], [ranker.alpha]).counts_by_query(np.array([ranker.alpha]))
         ranker, taus = changed(candidate.ranker, alpha=candidate.alphas[0]), list(candidate.prior_weights) or [0.0]
         fold = Fold(ranker, train, test, taus, candidate.alphas, settle=True)

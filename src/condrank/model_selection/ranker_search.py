@@ -27,9 +27,9 @@ from condrank.rankers.uncertain import Uncertain
 class RankerSearch(Saved, Uncertain):
     """Choose how to rank, step by step, by the rank loss on holdouts of the setting that is asked for.
 
-    The steps: baselines; kernel and preparation of the features; similarity prior; means of known nodes; constant;
-    loss; widths, or powers of kernels; weights of views; identities of known nodes; compared features; kernels of
-    pairs. λ is chosen for every candidate. A step is taken if it lowers the loss by more than one standard error of the
+    The steps: baselines; kernel and preparation of the features; similarity prior; means of known nodes; compared
+    features; constant; loss; widths, or powers of kernels; weights of views; identities of known nodes; kernels of
+    pairs; feature weights. λ is chosen for every candidate. A step is taken if it lowers the loss by more than one standard error of the
     paired difference; of candidates that are not worse than the best by more than one standard error, the simplest is
     taken. If nothing that was learned is better than the best baseline by that rule, the baseline is returned, and
     ``summary_`` says so.

@@ -136,7 +136,7 @@ class Searching:
             rounds.remove(stages.losses)
         # What is tried depends on what was taken before; the same choice is never judged twice.
         for _ in range(ROUNDS):
-            taken = [self._stage(stage) for stage in (*rounds, stages.compared)]
+            taken = [self._stage(stage) for stage in (stages.compared, *rounds)]
             if not any(taken):
                 break
         for stage in (stages.pair_kernels, stages.relevance):
