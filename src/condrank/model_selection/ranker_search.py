@@ -29,10 +29,10 @@ class RankerSearch(Saved, Uncertain):
 
     The steps: baselines; kernel and preparation of the features; similarity prior; means of known nodes; compared
     features; constant; loss; widths, or powers of kernels; weights of views; identities of known nodes; kernels of
-    pairs; feature weights. λ is chosen for every candidate. A step is taken if it lowers the loss by more than one standard error of the
-    paired difference; of candidates that are not worse than the best by more than one standard error, the simplest is
-    taken. If nothing that was learned is better than the best baseline by that rule, the baseline is returned, and
-    ``summary_`` says so.
+    pairs; feature weights. λ is chosen for every candidate. A step is taken if it lowers the loss by more than one
+    standard error of the paired difference; of candidates that are not worse than the best by more than one standard
+    error, the simplest is taken. If nothing that was learned is better than the best baseline by that rule, and surely
+    better than guessing, the baseline is returned, and ``summary_`` says so.
 
     A share of the nodes is reserved: no choice sees them, and ``loss_`` is measured on them. The chosen ranker is then
     fitted to the whole graph.
