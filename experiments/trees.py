@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -49,6 +50,8 @@ class TreeRanker(Ranker):
         nodes are used; from other graphs a uniform sample of the edges.
     random_state : int
         Seed of the sample and of the library.
+    min_child_samples : int
+        Fewest pairs in a leaf, of LightGBM only.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class TreeRanker(Ranker):
         learning_rate: float = 0.1,
         max_pairs: int = 100_000,
         random_state: int = 0,
+        min_child_samples: int = 20,
     ):
         self.library = library
         self.objective = objective
@@ -70,6 +74,7 @@ class TreeRanker(Ranker):
         self.learning_rate = learning_rate
         self.max_pairs = max_pairs
         self.random_state = random_state
+        self.min_child_samples = min_child_samples
 
     def fit(self, X: Any, Y: Any = None) -> TreeRanker:
         """Learn from a graph, or from node features and their relation."""
@@ -99,6 +104,7 @@ class TreeRanker(Ranker):
         if self.library == "LightGBM":
             # 0 is OpenMP's number of threads; by default LightGBM uses every core and ignores the environment.
             shared |= {"num_leaves": self.n_leaves, "verbose": -1, "n_jobs": 0}
+            shared["min_child_samples"] = self.min_child_samples
             if self.objective == "regression":
                 return module.LGBMRegressor(**shared).fit(features, values)
             levels = relevance_levels(values)
@@ -235,3 +241,50 @@ def tune(
     objective, leaves, count = min(losses, key=lambda key: losses[key])
     most = max(grid.max_pairs, 100_000)
     return TreeRanker(library, objective, relation, count, leaves, max_pairs=most, **options).fit(train)
+
+
+# What is drawn in a tuning that is limited by time: candidates that share all but the number of trees are one fit.
+DRAWN: dict[str, tuple[Any, ...]] = {
+    "objective": OBJECTIVES,
+    "n_leaves": (7, 15, 31, 63),
+    "learning_rate": (0.03, 0.1, 0.3),
+    "min_child_samples": (5, 20, 100),
+    "n_trees": (100, 300, 1000),
+}
+COUNTS = (10, 30, 100, 300, 1000)
+SEARCHED_PAIRS, LAST_PAIRS = 40_000, 100_000
+
+
+def tune_for(
+    seconds: float,
+    library: str,
+    train: RelationGraph,
+    folds: list[tuple[RelationGraph, RelationGraph]],
+    relation: str = "ordinary",
+    seed: int = 0,
+) -> TreeRanker:
+    """Trees with the parameters that are best on held-out graphs, of those that are tried in so many seconds.
+
+    The first candidate has the library's own parameters, the others are drawn at random. The next one is tried if the
+    time suffices for one as slow as the slowest before it, and for the last fit. The first is always tried.
+    """
+    started, slowest, last = time.perf_counter(), 0.0, min(train.n_edges, LAST_PAIRS) / SEARCHED_PAIRS / len(folds)
+    rng = np.random.default_rng(seed)
+    folds = [(part, rest[rng.permutation(len(rest))[:300]]) for part, rest in folds]
+    losses: dict[tuple[tuple[str, Any], ...], float] = {}
+    params: dict[str, Any] = {"objective": "regression", "n_leaves": 31, "learning_rate": 0.1, "n_trees": 100}
+    while not losses or time.perf_counter() - started + slowest * (1 + last) < seconds:
+        begun = time.perf_counter()
+        for part, held_out in folds:
+            fixed: dict[str, Any] = {"relation": relation, "max_pairs": SEARCHED_PAIRS, "random_state": seed}
+            ranker = TreeRanker(library, **fixed, **params).fit(part)
+            for count in (one for one in COUNTS if one <= params["n_trees"]):
+                ranker.n_trees = count
+                key = tuple((params | {"n_trees": count}).items())
+                losses[key] = losses.get(key, 0.0) + (1 - ranker.score(held_out)) / len(folds)
+        slowest = max(slowest, time.perf_counter() - begun)
+        params = {name: values[rng.integers(len(values))] for name, values in DRAWN.items()}
+        while tuple(params.items()) in losses:
+            params = {name: values[rng.integers(len(values))] for name, values in DRAWN.items()}
+    best = dict(min(losses, key=lambda key: losses[key]))
+    return TreeRanker(library, relation=relation, max_pairs=LAST_PAIRS, random_state=seed, **best).fit(train)

@@ -26,10 +26,25 @@ def test_no_test_node_is_in_training(experiments, home):
     story, run = experiments.defaults, experiments.results.Run(quick=True, data=home)
     for name in NAMES:
         data = story.DATA[name](run)
-        for train, test in data.split(0, True):
-            assert not set(train.nodes.positions) & set(test.nodes.positions)
+        train, test = data.split(0, True)
+        for part, rest in [(train, test), *data.holdouts(train, train, 0)]:
+            assert not set(part.nodes.positions) & set(rest.nodes.positions)
             if data.classes is None:
-                assert not set(train.objects.positions) & set(test.objects.positions)
+                assert not set(part.objects.positions) & set(rest.objects.positions)
             else:
-                classes = [set(np.asarray(data.classes)[part.nodes.positions]) for part in (train, test)]
+                classes = [set(np.asarray(data.classes)[one.nodes.positions]) for one in (part, rest)]
                 assert not classes[0] & classes[1]
+
+
+def test_coordinates_of_trees_come_from_training_nodes(experiments, home):
+    """They do not change with the test nodes, and are those of the kernel where these are training nodes."""
+    story, run = experiments.defaults, experiments.results.Run(quick=True, data=home)
+    for name in NAMES:
+        data = story.DATA[name](run)
+        train, test = data.split(0, True)
+        near, far = data.coordinates(train, test)
+        again, same = data.coordinates(train, train)
+        np.testing.assert_array_equal(near.nodes.rows, again.nodes.rows)
+        np.testing.assert_allclose(same.nodes.rows, near.nodes.rows, atol=1e-6)
+        assert near.nodes.rows.shape[1] == far.nodes.rows.shape[1] <= story.MOST_FEATURES
+        np.testing.assert_array_equal(far.to_dense(), test.to_dense())

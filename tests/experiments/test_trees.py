@@ -54,3 +54,28 @@ def test_relevance_levels_keep_the_order():
     levels = trees.relevance_levels(values)
     assert levels.max() < 31
     assert (np.diff(levels[np.argsort(values)]) >= 0).all()
+
+
+def test_tuning_for_some_time_tries_as_much_as_fits(monkeypatch):
+    """With a clock that a fit moves by a second: three holdouts a candidate, and one last fit."""
+    trees = module("trees")
+    if not trees.is_installed("LightGBM"):
+        pytest.skip("LightGBM is not installed")
+    train, test = datasets.make_rock_paper_scissors(100, n_players=20, n_games=200, random_state=0)
+    now, fitted, fit = [0.0], [], trees.TreeRanker.fit
+
+    def timed(self, X, Y=None):
+        now[0] += 1
+        fitted.append(self.get_params())
+        return fit(self.set_params(n_trees=min(self.n_trees, 30)), X, Y)
+
+    monkeypatch.setattr(trees.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(trees.TreeRanker, "fit", timed)
+    for seconds, n_candidates in ((0.1, 1), (11.0, 3)):
+        fitted.clear()
+        now[0] = 0.0
+        ranker = trees.tune_for(seconds, "LightGBM", train, [(train, test)] * 3, "reciprocal")
+        assert len(fitted) == 3 * n_candidates + 1
+        assert ranker.score(test) > 0.5
+    assert fitted[0]["n_leaves"] == 31
+    assert len({str(one) for one in fitted}) > 3
