@@ -8,6 +8,7 @@ from scipy.special import expit
 import reference
 from condrank import ConditionalRanker, RelationGraph
 from condrank.exceptions import RelationWarning
+from condrank.models.placed import PlacedPairs
 from reference import error, scaled
 from reference_cases import CASES, LAMBDAS, LOSSES, RELATIONS
 from reference_games import (
@@ -249,3 +250,18 @@ def test_strengths_need_a_constant_and_a_reciprocal_relation():
         fitted = ranker().set_params(**params).fit(games())
         with pytest.raises(ValueError, match=r"strengths needs relation='reciprocal' and constant=True"):
             fitted.strengths(NEW)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("r", [1, 3, 8, 21])
+def test_half_of_the_weights_gives_the_scores_of_all(sign, r):
+    rng = np.random.default_rng(r)
+    Z, W = rng.normal(size=(13, r)), rng.normal(size=(r, r))
+    W = W + sign * W.T
+    placed = PlacedPairs(Z, Z, rng.normal(size=(13, 13)), sign)
+    ((block, scores),) = placed.blocks(W, 0.5)
+    assert block == slice(0, 13)
+    np.testing.assert_allclose(scores, Z @ W @ Z.T + 0.5 * placed.similarity, rtol=1e-12, atol=1e-12)
+    # Other objects need all weights.
+    other = PlacedPairs(Z, Z.copy(), None, sign)
+    np.testing.assert_allclose(next(other.blocks(W, 0.0))[1], Z @ W @ Z.T, rtol=1e-12, atol=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -63,7 +64,10 @@ class Fold(HeldOutPairs):
             if isinstance(model, Model):
                 edges: Any = self.truth
                 few = self.is_sparse and edges.n_pairs < DENSE_FROM_SHARE_OF_PAIRS * np.prod(edges.shape)
-                self.placed[k] = model.placed_edges(*self.sides, self.truth) if few else model.placed(*self.sides)
+                if few:
+                    self.placed[k] = model.placed_edges(*self.sides, self.truth)
+                else:
+                    self.placed[k] = replace(model.placed(*self.sides), sign=self.settings.relation.sign)
             elif self.is_sparse and isinstance(model, EdgeModel) and isinstance(model.kernel, KroneckerEdges):
                 self.placed[k] = model.placed_edges(*self.sides, self.truth)
 

@@ -16,23 +16,49 @@ from condrank.observations import Edges
 from condrank.products.cost import loops_for
 from condrank.products.sampled import SampledProducts
 
+# W = ±Wᵀ is multiplied in this many blocks of columns, each only down to its diagonal block.
+HALVED_PARTS = 8
+
 
 @dataclass(frozen=True)
 class PlacedPairs:
-    """Coordinates Z (n, r) of conditioning nodes and Z' (m, r') of objects, and their kernel values for a prior."""
+    """Coordinates Z (n, r) of conditioning nodes and Z' (m, r') of objects, and their kernel values for a prior.
+
+    ``sign`` is that of a relation with W = ±Wᵀ, or 0: then half of W is enough if objects and conditioning nodes are
+    the same.
+    """
 
     Z: np.ndarray
     Z_objects: np.ndarray
     similarity: np.ndarray | None
+    sign: int = 0
 
     def blocks(self, W: np.ndarray, prior_weight: float) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of a model, up to a constant, one block of conditioning nodes at a time."""
         W = W.astype(self.Z.dtype, copy=False)
-        for block in row_blocks(len(self.Z), len(self.Z_objects)):
-            scores = (self.Z[block] @ W) @ self.Z_objects.T
+        blocks = list(row_blocks(len(self.Z), len(self.Z_objects)))
+        halved = self.sign and self.Z is self.Z_objects and len(blocks) == 1
+        for block in blocks:
+            scores = both_halves(self.Z, W, self.sign) if halved else (self.Z[block] @ W) @ self.Z_objects.T
             if self.similarity is not None:
                 scores += self.Z.dtype.type(prior_weight) * self.similarity[block]
             yield block, scores
+
+
+def both_halves(Z: np.ndarray, W: np.ndarray, sign: int) -> np.ndarray:
+    """Z W Zᵀ (n, n) for W = ±Wᵀ, from the blocks of W above the diagonal and half of those on it.
+
+    O(nr²/2 + n²r): with T these blocks, W = T ± Tᵀ.
+    """
+    r = len(W)
+    left, step = np.empty_like(Z), max(1, -(-r // HALVED_PARTS))
+    for first in range(0, r, step):
+        part, above = slice(first, first + step), slice(0, first)
+        np.matmul(0.5 * Z[:, part], W[part, part], out=left[:, part])
+        if first:
+            left[:, part] += Z[:, above] @ W[above, part]
+    scores = left @ Z.T
+    return scores + scores.T if sign > 0 else scores - scores.T
 
 
 @dataclass(frozen=True)

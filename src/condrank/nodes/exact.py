@@ -11,6 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from condrank.base.checks import check_number
+from condrank.base.dense import beside_lapack
 from condrank.base.measured import DIVIDE_AND_CONQUER_MOST_NODES, NUMPY_EIGH_MOST_NODES
 from condrank.base.warn import warn
 from condrank.exceptions import KernelWarning
@@ -61,7 +62,7 @@ class ExactKernel(NodeSimilarity):
         self.sigma = sigma[first:]
         Q = Q[:, first:]
         # Qᵀ√ω, and the residual of √ω. The residual keeps its digits where n - Σ b²/σ would cancel.
-        sums = Q.T @ root
+        sums = Q.T @ root if len(Q) <= NUMPY_EIGH_MOST_NODES else beside_lapack(Q.T, root)
         self.ones = sums * np.sqrt(self.sigma)
         self.outside = 0.0 if first == 0 else residual_energy(root - Q @ sums)
         Q /= np.sqrt(self.sigma)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from condrank.base.blocks import in_threads, row_blocks, squares_below
-from condrank.base.dense import dense
-from condrank.base.measured import CACHED_ENTRIES
+from condrank.base.dense import beside_lapack, dense
+from condrank.base.measured import CACHED_ENTRIES, NUMPY_EIGH_MOST_NODES
 from condrank.persistence.arrays import Arrays, Held
 
 # Up to this many columns of a product with the labels, their sum is computed as one more column.
@@ -138,6 +138,8 @@ class Complete(LabelMatrix):
             for block in row_blocks(Z.shape[0], max(Z_objects.shape)):
                 total += dense(Z[block].T @ dense(Y[block] @ Z_objects))
             return total.astype(Z.dtype, copy=False)
+        if plain and Z.shape[1] > NUMPY_EIGH_MOST_NODES:
+            return beside_lapack(beside_lapack(Y, Z_objects).T, Z).T  # in C order
         return np.asarray(Z.T @ dense(Y @ Z_objects))
 
     def reduced_and_total(self, rows: Any, cols: Any) -> tuple[np.ndarray, float]:
