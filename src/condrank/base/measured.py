@@ -74,7 +74,7 @@ GATHERED_ENTRIES = 1 << 16
 # its least columns (suite logistic).
 PANELS_LEAST_BYTES = 24 * 2**20
 PANEL_ENTRIES = 3 << 19
-PANEL_LEAST_COLUMNS = 64
+PANEL_LEAST_COLUMNS = 512
 # Nodes without an edge are left out of the kernel matrices if they are more than this share of all (suite grid).
 IDLE_NODES_SHARE = 0.1
 
