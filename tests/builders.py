@@ -110,3 +110,15 @@ def mean_scores(ranker: ConditionalRanker, graph: RelationGraph, folds: Any) -> 
         params: dict[str, Any] = {**ranker.get_params(), "alpha": alpha}
         means.append(np.mean([ConditionalRanker(**params).fit(graph[a]).score(graph[b]) for a, b in folds]))
     return means
+
+
+def known_in_blocks(n: int, m: int, share: float, uneven: float, seed: int = 0) -> RelationGraph:
+    """Nodes of two domains in clusters; which pairs are known depends on both clusters, and at random for 0."""
+    rng = np.random.default_rng(seed)
+    cluster, family = rng.integers(max(2, n // 40), size=n), rng.integers(max(2, m // 12), size=m)
+    X = rng.normal(size=(cluster.max() + 1, 20))[cluster] + 0.5 * rng.normal(size=(n, 20))
+    G = rng.normal(size=(family.max() + 1, 15))[family] + 0.5 * rng.normal(size=(m, 15))
+    odds = rng.normal(size=(cluster.max() + 1, family.max() + 1))[cluster][:, family]
+    odds = uneven * (odds + rng.normal(size=(n, 1)) + rng.normal(size=(1, m))) + 0.5 * rng.logistic(size=(n, m))
+    Y = np.where(odds > np.quantile(odds, 1 - share), rng.normal(size=(n, m)), np.nan)
+    return RelationGraph(X, Y, objects=G)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
+from builders import known_in_blocks
 from condrank import ConditionalRanker, RelationGraph
 from condrank.fitting.reading import read_settings
 from condrank.objective.relations import get_relation
@@ -15,18 +16,6 @@ from condrank.solvers.primal import PrimalSolver
 from condrank.solvers.system import Options
 
 RELATIONS = ("ordinary", "symmetric", "reciprocal")
-
-
-def blocks(n, m, share, uneven, seed=0):
-    """Nodes of two domains in clusters; which pairs are known depends on both clusters, and at random for 0."""
-    rng = np.random.default_rng(seed)
-    cluster, family = rng.integers(max(2, n // 40), size=n), rng.integers(max(2, m // 12), size=m)
-    X = rng.normal(size=(cluster.max() + 1, 20))[cluster] + 0.5 * rng.normal(size=(n, 20))
-    G = rng.normal(size=(family.max() + 1, 15))[family] + 0.5 * rng.normal(size=(m, 15))
-    odds = rng.normal(size=(cluster.max() + 1, family.max() + 1))[cluster][:, family]
-    odds = uneven * (odds + rng.normal(size=(n, 1)) + rng.normal(size=(1, m))) + 0.5 * rng.logistic(size=(n, m))
-    Y = np.where(odds > np.quantile(odds, 1 - share), rng.normal(size=(n, m)), np.nan)
-    return RelationGraph(X, Y, objects=G)
 
 
 def problem_of(graph, **params):
@@ -69,7 +58,7 @@ def test_ritz_values_end_with_the_space():
 
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_a_random_sample_is_not_looked_at(share):
-    problem = problem_of(blocks(300, 60, share, 0.0))
+    problem = problem_of(known_in_blocks(300, 60, share, 0.0))
     assert not unevenly_known(problem.observed)
     assert problem.known_pairs is None
     sparse = RelationGraph.from_edges(np.random.default_rng(0).normal(size=(400, 3)), *random_pairs(400, 1500))
@@ -105,7 +94,7 @@ def test_few_pairs_say_nothing():
 @pytest.mark.parametrize("share", [0.1, 0.4])
 def test_counted_iterations_are_expected(share, uneven, alpha):
     """Within a factor of two, where a random sample of the pairs would take a third or a half of the iterations."""
-    problem = problem_of(blocks(300, 60, share, uneven), alpha=alpha, tol=1e-6)
+    problem = problem_of(known_in_blocks(300, 60, share, uneven), alpha=alpha, tol=1e-6)
     counted = PrimalSolver().build(problem).solve(alpha, Options(1e-6, 1000)).n_iter
     assert 0.5 < problem.expected_by_sample.primal / counted < 2
 
@@ -125,11 +114,11 @@ def test_counted_iterations_are_expected(share, uneven, alpha):
 )
 def test_the_plan_knows_uneven_graphs(n, m, share, uneven, alpha, solver):
     """A tenth of the pairs, known in blocks, is solved over the edges; at random, or with more pairs, on W."""
-    graph = blocks(n, m, share, uneven)
+    graph = known_in_blocks(n, m, share, uneven)
     assert ConditionalRanker(kernel="rbf", gamma=0.05, alpha=alpha, tol=1e-6).plan(graph).solver == solver
 
 
 def test_other_alphas_share_the_look():
-    problem = problem_of(blocks(300, 60, 0.1, 1.0))
+    problem = problem_of(known_in_blocks(300, 60, 0.1, 1.0))
     assert problem.known_pairs is not None
     assert problem.at(0.5).known_pairs is problem.known_pairs

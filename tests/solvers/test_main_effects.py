@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics.pairwise import rbf_kernel
 
+from builders import known_in_blocks
 from condrank.objective.relations import RELATIONS
 from condrank.observations.edges import Edges
 from condrank.solvers.dual import DualSystem, solve_dual
@@ -73,6 +75,23 @@ def test_it_is_planned_for_a_constant_only():
     without, _, _ = drawn("symmetric", "ranking", constant=0.0, **large)
     assert isinstance(plan_preconditioner(with_constant, 1.0).build(), MainEffects)
     assert plan_preconditioner(without, 1.0).build() is None
+
+
+@pytest.mark.parametrize(("uneven", "effects"), [(0.0, False), (1.0, True), (4.0, True)])
+def test_it_is_planned_where_pairs_are_known_in_blocks(uneven, effects):
+    """Wide kernels have a constant part. Mean squares expect few plain iterations: right on random pairs only."""
+    graph = known_in_blocks(1400, 160, 0.3, uneven)
+    K, G = (rbf_kernel(nodes.rows, gamma=0.05) for nodes in (graph.nodes, graph.objects))
+    system = DualSystem.kronecker(RELATIONS["ordinary"], loss_named("regression"), K, G, graph.relation)
+    plan = plan_preconditioner(system, 1.0, 1e-4)
+    assert plan.uneven == (uneven > 0)
+    assert isinstance(plan.build(), MainEffects) == effects
+    if effects:
+        _, plain = solve_dual(system, 1.0, tol=1e-4, preconditioner=None)
+        _, found = solve_dual(system, 1.0, tol=1e-4)
+        assert 0.5 < plan.iterations[0] / plain.n_iter < 2
+        assert 0.5 < plan.expected / found.n_iter < 2
+        assert found.n_iter < 0.75 * plain.n_iter
 
 
 def test_idle_nodes_and_single_edges_are_allowed():

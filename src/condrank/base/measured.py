@@ -109,6 +109,13 @@ LEAST_NODE_WEIGHT_SHARE = 0.1
 KNOWN_NOISE_VARIANCE = 0.1
 KNOWN_DIRECTIONS_LEAST = 16
 KNOWN_LANCZOS_STEPS = 15
+# With more nodes these extremes are taken to grow as this power of the logarithm of the number of directions: ½ for
+# normal numbers, 1 for exponential ones.
+KNOWN_GROWTH_POWER = 0.75
+# Iterations over the edges of such a graph, relative to those of a random sample of the pairs: expected by eigenvalues,
+# and by mean squares (suites uneven and grid).
+UNEVEN_ITERATIONS_FACTOR = 1.4
+UNEVEN_MEAN_SQUARES_FACTOR = 1.5
 # Single precision (suite iterations): the relative residual of a round; the share of the last residual above which a
 # round was lost; iterations after which a round is checked; and the λ, in rounding errors of the largest eigenvalue,
 # below which λ is lost in rounding.

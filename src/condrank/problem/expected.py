@@ -7,7 +7,7 @@ W, pairs that are known unevenly are counted as `condrank.problem.known_pairs` s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -164,3 +164,7 @@ class Expected:
         """
         primal = primal_steps(strengths, n_pairs, size, alpha, tol, extremes)
         return cls(primal, ranks, dual_steps(strengths, distinct * n_pairs, distinct * size, alpha, tol, ranks))
+
+    def over_edges(self, factor: float) -> Expected:
+        """The same with more iterations over the edges."""
+        return replace(self, dual=factor * self.dual, without_effects=factor * self.without_effects)

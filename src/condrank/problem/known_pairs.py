@@ -14,6 +14,7 @@ import numpy as np
 
 from condrank.base.measured import (
     KNOWN_DIRECTIONS_LEAST,
+    KNOWN_GROWTH_POWER,
     KNOWN_LANCZOS_STEPS,
     KNOWN_NOISE_VARIANCE,
     LEAST_NODE_WEIGHT_SHARE,
@@ -95,7 +96,7 @@ class KnownPairs:
         These are the extremes of `shares` for l directions, less the spread (1 ± √y)², y = (1 - ρ) l/n_pairs, of a
         random sample: (1, 1) if that explains them. l is such that y is small; if it is too few directions, the sample
         says nothing, and (1, 1) is returned. All nodes have more such directions than the sample. The extremes of l
-        normal numbers grow as √log l, and so are the logarithms of the extreme shares taken to do.
+        random numbers grow as a power of log l, and so are the logarithms of the extreme shares taken to do.
         """
         twice = 2 if self.relation.sign else 1
         wanted = int(twice * KNOWN_NOISE_VARIANCE * self.n_pairs / max(1 - self.density, 1e-3))
@@ -105,7 +106,8 @@ class KnownPairs:
         n_directions = kept / twice
         noise = np.sqrt((1 - self.density) * n_directions / self.n_pairs)
         least, most = np.sqrt(max(0.0, float(found[0]))) + noise, np.sqrt(float(found[-1])) - noise
-        grown = np.sqrt(np.log(n_directions * self.n_all_pairs / self.n_pairs) / np.log(n_directions))
+        more = np.log(n_directions * self.n_all_pairs / self.n_pairs) / np.log(n_directions)
+        grown = more**KNOWN_GROWTH_POWER
         return float(min(1.0, least) ** (2 * grown)), float(max(1.0, most) ** (2 * grown))
 
     def shares(self, alpha: float, wanted: int, n_steps: int) -> tuple[np.ndarray, int]:

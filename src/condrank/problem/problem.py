@@ -16,13 +16,15 @@ from condrank.base.measured import (
     SAMPLE_FOR_MEMORY_LEAST_NODES,
     SAMPLE_LEAST_NODES,
     SAMPLE_LEAST_OBJECTS,
+    UNEVEN_ITERATIONS_FACTOR,
+    UNEVEN_MEAN_SQUARES_FACTOR,
 )
 from condrank.graph import RelationGraph
 from condrank.graph.relation_graph import Conditioned
 from condrank.nodes import Nodes
 from condrank.nodes.spectrum import KernelSample
 from condrank.observations import Edges, Factored, Observations
-from condrank.problem.expected import Expected, Strengths, dual_steps, edge_strengths
+from condrank.problem.expected import Expected, Strengths, dual_steps, edge_strengths, moment_steps
 from condrank.problem.known_pairs import KnownPairs, degree_weights, unevenly_known
 from condrank.problem.settings import Settings
 from condrank.problem.side import Side
@@ -189,10 +191,17 @@ class Problem:
         distinct, known = self.distinct, self.known_pairs
         extremes = (1.0, 1.0) if known is None else known.extremes(self.relative_alpha)
         found = Expected.by_look(strengths, n_pairs, n * m, self.relative_alpha, tol, ranks, distinct, extremes)
-        if self.spectra_of_rest is None:
+        rest, alpha, pairs, size = self.spectra_of_rest, self.relative_alpha, distinct * n_pairs, distinct * n * m
+        if rest is not None:
+            found = replace(found, without_effects=float(dual_steps(rest, pairs, size, alpha, tol)[0]))
+        if known is None:
             return found
-        rest = dual_steps(self.spectra_of_rest, distinct * n_pairs, distinct * n * m, self.relative_alpha, tol)
-        return replace(found, without_effects=float(rest[0]))
+        found = found.over_edges(UNEVEN_ITERATIONS_FACTOR)
+        if rest is None:
+            return found
+        # As in the fit, which also counts by mean squares.
+        steps = UNEVEN_MEAN_SQUARES_FACTOR * moment_steps(rest.trace / size, rest.square, pairs, size, alpha, tol)
+        return replace(found, without_effects=min(found.without_effects, steps))
 
     @cached_property
     def spectra_of_rest(self) -> Strengths | None:

@@ -22,8 +22,10 @@ from condrank.base.measured import (
     SINGLE_TIME_PER_DOUBLE_TIME,
     STEP_FLOPS,
     TIMES_FLOPS_PER_MULTIPLICATION,
+    UNEVEN_ITERATIONS_FACTOR,
 )
 from condrank.problem.expected import Expected, Strengths, dual_steps, moment_steps
+from condrank.problem.known_pairs import unevenly_known
 from condrank.problem.problem import n_eigenvectors
 from condrank.products.cost import loops_for
 from condrank.products.kronecker import KroneckerEdges
@@ -48,6 +50,8 @@ class RankPlan:
         The cheapest number of features.
     main_effects : float or None
         Expected iterations with the preconditioner of main effects if that is cheaper than any number of features.
+    uneven : bool
+        Pairs are known unevenly: iterations are more than those of a random sample of the pairs by a factor.
     """
 
     system: DualSystem
@@ -58,11 +62,13 @@ class RankPlan:
     costs: np.ndarray
     rank: int
     main_effects: float | None = None
+    uneven: bool = False
 
     @property
     def in_single_precision(self) -> bool:
         """Whether single precision will save time: not if products are small, nor if long rounds will be cut off."""
-        kernel, few = self.system.kernel, not self.expected > ROUND_MOST_ITERATIONS
+        most = ROUND_MOST_ITERATIONS * uneven_factor(self.uneven)
+        kernel, few = self.system.kernel, not self.expected > most
         return isinstance(kernel, KroneckerEdges) and kernel.cost > STEP_FLOPS and few
 
     @property
@@ -73,7 +79,7 @@ class RankPlan:
     def iterations_at(self, alpha: float, tol: float) -> np.ndarray:
         """Expected iterations of each number of features for another λ."""
         assert self.spectrum is not None
-        return expected_iterations(self.system, self.spectrum, alpha, tol, self.ranks)
+        return uneven_factor(self.uneven) * expected_iterations(self.system, self.spectrum, alpha, tol, self.ranks)
 
     def build(self) -> EdgePreconditioner | MainEffects | None:
         """The preconditioner, or None if none is expected to pay."""
@@ -107,11 +113,14 @@ def plan_preconditioner(
     iterations = np.array([moment_steps(diagonal, square, share * edges.n_pairs, share * n * m, alpha, tol)])
     # The best preconditioner leaves ½ log(2/tol) iterations: if it could save at most half, none is considered.
     few = np.log(2 / tol)
-    spectrum = None
-    if iterations[0] > few and iterations[0] * step >= look:
+    spectrum, uneven = None, unevenly_known(edges)
+    factor = uneven_factor(uneven)
+    # By mean squares, half of the plain iterations were expected where nodes in clusters know their pairs in blocks.
+    if iterations[0] > few and (uneven or iterations[0] * step >= look):
         spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
-        iterations = np.minimum(iterations, expected_iterations(system, spectrum, alpha, tol, (0,)))
-    plain = RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0)
+        seen = factor * expected_iterations(system, spectrum, alpha, tol, (0,))
+        iterations = seen if uneven else np.minimum(iterations, seen)
+    plain = RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0, uneven=uneven)
     plan = or_main_effects(plain, spectrum, tol, builds)
     if iterations[0] <= few or plan.expected * step < look:
         return plan
@@ -119,10 +128,10 @@ def plan_preconditioner(
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
     most = most if rank is None else min(most, max(rank, PRECONDITIONER_FREE_FEATURES))
     ranks = (0, *(t for t in PRECONDITIONER_RANKS if t <= most))
-    iterations = expected_iterations(system, spectrum, alpha, tol, ranks)
+    iterations = factor * expected_iterations(system, spectrum, alpha, tol, ranks)
     k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
     costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
-    plan = RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs))
+    plan = RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs), uneven=uneven)
     return or_main_effects(plan, spectrum, tol, builds)
 
 
@@ -135,10 +144,15 @@ def or_main_effects(plan: RankPlan, spectrum: EdgeSpectrum | None, tol: float, b
     step = kernel.cost + STEP_FLOPS
     if builds > 1 or not pays(main_effects_cost(size, edges.n_pairs, loops, 0.5 * np.log(2 / tol), step), cost):
         return plan
-    few = rest_steps(system, spectrum, plan.alpha, tol)
+    few = rest_steps(system, spectrum, plan.alpha, tol, plan.uneven)
     if not pays(main_effects_cost(size, edges.n_pairs, loops, few, step), cost):
         return plan
     return replace(plan, rank=0, main_effects=few)
+
+
+def uneven_factor(uneven: bool) -> float:
+    """Iterations relative to those of a random sample of the pairs."""
+    return UNEVEN_ITERATIONS_FACTOR if uneven else 1.0
 
 
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:

@@ -24,6 +24,8 @@ from condrank.base.measured import (
     SOLVED_FLOPS_PER_ENTRY,
     STEP_FLOPS,
     TIMES_FLOPS_PER_MULTIPLICATION,
+    UNEVEN_ITERATIONS_FACTOR,
+    UNEVEN_MEAN_SQUARES_FACTOR,
 )
 from condrank.nodes.spectrum import constant_part
 from condrank.problem.expected import Strengths, dual_steps, moment_steps
@@ -168,8 +170,13 @@ def rest_diagonal(kernel: KroneckerEdges, c: float, c_objects: float) -> np.ndar
     return (own + sign * (kernel.K[sources, targets] - c) ** 2) / 2 if sign else own
 
 
-def rest_steps(system: DualSystem, spectrum: EdgeSpectrum | None, alpha: float, tol: float) -> float:
-    """Expected iterations without constant and main effects, from means, mean squares and known eigenvalues. O(n²)."""
+def rest_steps(
+    system: DualSystem, spectrum: EdgeSpectrum | None, alpha: float, tol: float, uneven: bool = False
+) -> float:
+    """Expected iterations without constant and main effects, from means, mean squares and known eigenvalues. O(n²).
+
+    ``uneven`` says that pairs are known unevenly, which takes more iterations.
+    """
     kernel, edges = kronecker(system), system.edges
     weights = system.weights.astype(np.float64)
     c, c_objects = constant_part(kernel.K), constant_part(kernel.G)
@@ -179,7 +186,8 @@ def rest_steps(system: DualSystem, spectrum: EdgeSpectrum | None, alpha: float, 
     diagonal = float(weights @ rest_diagonal(kernel, c, c_objects)) / edges.n_pairs / share
     if not (c > 0 and c_objects > 0 and LEAST < diagonal < MOST and LEAST < square < MOST):
         return np.inf
-    steps = moment_steps(diagonal, square, share * edges.n_pairs, share * size, alpha, tol)
+    by_squares, by_values = (UNEVEN_MEAN_SQUARES_FACTOR, UNEVEN_ITERATIONS_FACTOR) if uneven else (1.0, 1.0)
+    steps = by_squares * moment_steps(diagonal, square, share * edges.n_pairs, share * size, alpha, tol)
     if spectrum is None:
         return steps
     left = without_constant(spectrum.sigma, spectrum.Z, c)
@@ -189,7 +197,8 @@ def rest_steps(system: DualSystem, spectrum: EdgeSpectrum | None, alpha: float, 
         values = values[np.triu_indices(len(left), 0 if kernel.relation.sign > 0 else 1)]
     values = float(weights.mean()) * np.sort(values.ravel())[::-1]
     strengths = Strengths(values, np.ones(len(values)), np.nan, square)
-    return min(steps, float(dual_steps(strengths, share * edges.n_pairs, share * size, alpha, tol, (0,), diagonal)[0]))
+    found = dual_steps(strengths, share * edges.n_pairs, share * size, alpha, tol, (0,), diagonal)
+    return min(steps, by_values * float(found[0]))
 
 
 def without_constant(sigma: np.ndarray, Z: np.ndarray, c: float) -> np.ndarray:
