@@ -76,6 +76,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": EXECUTED,
+    "within_subsection_order": "FileNameSortKey",  # by default the shortest first, which nobody expects
     "image_scrapers": ("matplotlib",),
     "abort_on_example_error": True,
     "capture_repr": (),

@@ -104,3 +104,12 @@ def test_refusals():
     assert "two columns of ids" in run("predict", "model", "--pairs", "one.csv", code=1).output
     given = ["predict", "model", "--pairs", "pairs.csv", "--objects", "new.csv"]
     assert "one kind of nodes" in run(*given, code=2).output
+
+
+def test_intervals_of_a_model_without_a_level_are_said_to_be_wide():
+    assert "no level" not in fit("--intervals").stderr
+    tables = ["--nodes", "nodes.csv", "--edges", "edges.csv"]
+    done = run(
+        "fit", *tables, "--loss", "ranking", "--relation", "ordinary", "--alpha", 1, "--intervals", "-o", "model/"
+    )
+    assert "note: the ranking loss learns an order and no level" in done.stderr

@@ -21,6 +21,7 @@ from condrank.cli.writing import check_writable, writing
 
 # Labels of so many edges are saved with a model unless something else is asked for; 8 MB.
 MOST_LABELS = 1_000_000
+NO_LEVEL = "the ranking loss learns an order and no level, so intervals are wide; --loss regression predicts values"
 EPILOG = (
     "Examples: [bold]condrank fit --nodes players.csv --edges games.csv -o model/[/bold] · "
     "[bold]condrank fit --nodes drugs.csv --objects targets.csv --edges bound.csv --value affinity -o model/[/bold] · "
@@ -85,6 +86,8 @@ def fit(
         if intervals:
             try:
                 fitted.calibrate()
+                if getattr(fitted.ranker_, "loss", None) == "ranking":
+                    say(f"note: {NO_LEVEL}")
             except ValueError as error:  # the model is worth keeping
                 say(f"no intervals: {error}")
         step("saving")
