@@ -46,7 +46,7 @@ def test_games_keep_the_logistic_loss_and_the_search_is_shown_and_saved():
     assert "(baseline)" in done.stdout
     assert "Chosen: " in done.stdout
     assert done.stdout.count("← chosen") == 1
-    assert "reciprocal relation, logistic loss" in done.stdout
+    assert "and 600 edges (each row in both directions): reciprocal relation, logistic loss" in done.stdout
     assert not re.search(r"\d\.\d{5}", done.stdout)  # no number with all of its digits
     loaded = TableRanker.load("m")
     assert loaded.search_.summary_ in done.stdout

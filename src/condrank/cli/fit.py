@@ -13,7 +13,7 @@ from condrank.cli.columns import column_lines, columns_taken
 from condrank.cli.found import search_lines
 from condrank.cli.inputs import check_model, read_described, read_model
 from condrank.cli.learning import chosen_by_labels, learn, say_choices, warnings_kept
-from condrank.cli.options import TIME_LIMIT, Model, Tables, TimeLimit, option_names
+from condrank.cli.options import TIME_LIMIT, Mirror, Model, Tables, TimeLimit, option_names
 from condrank.cli.output import write_json
 from condrank.cli.terminal import fail, say, show, steps
 from condrank.cli.wording import as_typed
@@ -120,7 +120,10 @@ def fit(
         nodes += f", {graph.shape[1]:,} objects"
     for line in [*column_lines(columns), *search_lines(fitted.search_, setting)]:
         show(line)
-    show(f"{nodes} and {graph.n_edges:,} edges: {_model_words(found)}, {seconds:.1f} s")
+    edges = f"{graph.n_edges:,} edges"
+    if tables.mirror in (Mirror.same, Mirror.opposite) or (used.is_game and not graph.is_two_domain):
+        edges += " (each row in both directions)"
+    show(f"{nodes} and {edges}: {_model_words(found)}, {seconds:.1f} s")
     show(f"Saved: {target}")
 
 

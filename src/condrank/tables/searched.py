@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -48,10 +49,16 @@ class Searched:
     learned_: bool
 
     @classmethod
-    def of(cls, search: Any) -> Searched:
-        """What a fitted `RankerSearch` has found. The ranker that it was given is the default model of the tables."""
-        rows = [replace(row, name=DEFAULT if row.name == GIVEN else row.name) for row in search.leaderboard_]
-        summary = search.summary_.replace(f": {GIVEN} (", f": {DEFAULT} (")
+    def of(cls, search: Any, features: Any = ()) -> Searched:
+        """What a fitted `RankerSearch` has found, with names of the encoded features instead of their numbers.
+
+        The ranker that it was given is the default model of the tables.
+        """
+        rows = [
+            replace(row, name=DEFAULT if row.name == GIVEN else _named(row.name, features))
+            for row in search.leaderboard_
+        ]
+        summary = _named(search.summary_.replace(f": {GIVEN} (", f": {DEFAULT} ("), features)
         return cls(Leaderboard(rows), summary, search.loss_, search.loss_error_, search.learned_)
 
     def to_state(self) -> dict[str, Any]:
@@ -74,6 +81,24 @@ class Searched:
             rows.append(LeaderboardRow(name=row["name"], **numbers, **flags, params={}))
         losses = _number(given["loss"]), _number(given["loss_error"])
         return cls(Leaderboard(rows), given["summary"], *losses, bool(given["learned"]))
+
+
+def _named(text: str, features: Any) -> str:
+    """A text in which compared features have their names, as in ``compared speed`` for ``compared [0]``."""
+
+    def names(found: re.Match[str]) -> str:
+        places = [int(one) for one in found[1].split(",")]
+        return found[0] if max(places) >= len(features) else "compared " + ", ".join(features[one] for one in places)
+
+    return re.sub(r"compared \[([\d, ]+)\]", names, text)
+
+
+def _feature_names(transformer: NodeTransformer | None) -> list[str]:
+    """Names of the features that one encoder of tables makes; empty for several views, and for what has no names."""
+    encoder = None if transformer is None else transformer.transformer_
+    if not isinstance(encoder, TableEncoder) or encoder.is_split:
+        return []
+    return [str(name) for name in encoder.get_feature_names_out()]
 
 
 def _known(value: Any) -> Any:
@@ -121,21 +146,21 @@ def run_search(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "λ = ")  # said already
             return default_ranker(graph, encoders).fit(encoded), encoded, transformer, None
-    best, found = search.best_ranker_, Searched.of(search)
+    best, found = search.best_ranker_, Searched.of(search, _feature_names(transformer))
     if not search.learned_ and search.ranker is not None and search.ranker.loss == "logistic":
-        best, found = _with_probabilities(search, encoded) or (best, found)
+        best, found = _with_probabilities(found, encoded) or (best, found)
     if isinstance(best, PreparedRanker) and transformer is not None and _can_prepare(transformer):
         transformer = _preparing(transformer, best.preparation)
         return best.ranker_, transformer.fit(graph).transform(graph), transformer, found
     return best, encoded, transformer, found
 
 
-def _with_probabilities(search: Any, encoded: RelationGraph) -> tuple[Any, Searched] | None:
+def _with_probabilities(found: Searched, encoded: RelationGraph) -> tuple[Any, Searched] | None:
     """The best logistic model, if it is not worse than the chosen baseline by more than the standard errors.
 
     A baseline has neither probabilities nor strengths, which games are asked for.
     """
-    rows = [*search.leaderboard_]
+    rows = [*found.leaderboard_]
     baseline = next(row for row in rows if row.chosen)
     learned = [row for row in rows if not row.is_baseline and row.params.get("preparation") == RAW]
     if not learned or learned[0].loss > baseline.loss + np.hypot(learned[0].standard_error, baseline.standard_error):
