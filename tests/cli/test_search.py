@@ -181,12 +181,12 @@ def test_a_loss_that_is_searched_is_not_said_to_follow_from_the_labels():
 def test_progress_in_a_log_is_whole_lines(monkeypatch):
     monkeypatch.setattr(terminal, "SECONDS_A_LINE", 0.0)
     done = run("fit", *GAMES, "-o", "m", "--time-limit", 20)
-    told = [line for line in done.stderr.splitlines() if "tried" in line]
-    assert told[0].startswith("condrank: searching: 1 model tried, lowest rank loss 0.")
-    assert told[1].startswith("condrank: searching: 2 models tried, lowest rank loss 0.")
+    told = [line for line in done.stderr.splitlines() if "best loss" in line]
+    assert told[0].startswith("condrank: searching: 1 model, best loss 0.")
+    assert told[1].startswith("condrank: searching: 2 models, best loss 0.")
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", done.stderr)
     monkeypatch.setattr(terminal, "SECONDS_A_LINE", 1000.0)
-    assert "tried" not in run("fit", *GAMES, "-o", "m", "--time-limit", 20).stderr
+    assert "best loss" not in run("fit", *GAMES, "-o", "m", "--time-limit", 20).stderr
 
 
 def test_both_kernels_of_two_domains_are_shown():

@@ -41,7 +41,7 @@ def progress_bar() -> Progress:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=16),
         TimeElapsedColumn(),
     )
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
