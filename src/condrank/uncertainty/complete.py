@@ -126,7 +126,7 @@ class CompletePosterior:
         """√σ κ of nodes."""
         return ((Z * self.b) @ self.inverse) * np.sqrt(self.sigma)
 
-    def quadratic(self, asked: Functionals) -> np.ndarray:
+    def quadratic(self, asked: Functionals, prior: Any = 0.0) -> np.ndarray:
         """Variances of functionals, (P,). O(Prk + Pr²)."""
         ((left, right, _),) = asked.products()
         out = np.einsum("ij,ij->i", (left * left) @ self.inverse, right * right)

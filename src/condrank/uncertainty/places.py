@@ -20,6 +20,8 @@ from condrank.products.compared import compared_values
 
 # What is left of k(v, v) outside the coordinates counts as rounding below this many rounding errors of it.
 ROUNDED_EPS = 1000
+# Aligned nodes of a kernel that needs all pairs of them are taken this many at a time.
+ALIGNED_BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,35 @@ class Placed:
             rest[:, other.known] = 0.0
         return rest
 
+    def kernel_along(self, other: Placed) -> np.ndarray:
+        """The kernel of the model between aligned nodes, (n,). O(nd), or all pairs of a block if it needs them."""
+        if self.space.within:
+            return np.einsum("ij,ij->i", self.Z, other.Z)
+        if self.nodes is None or other.nodes is None:
+            return np.full(len(self), float(self.space.coordinates.kernel.constant))
+        if other.nodes is self.nodes:
+            return self.own()
+        parts = []
+        for block in row_blocks(len(self), 1, budget=ALIGNED_BLOCK):
+            first, second = self.nodes.block(block), other.nodes.block(block)
+            place = np.arange(len(first))
+            values = self.space.coordinates.similarity_at(first, second, (place, place))
+            parts.append(np.diagonal(self.space.coordinates.similarity(first, second)) if values is None else values)
+        return np.concatenate(parts).astype(np.float64) if parts else np.empty(0)
+
+    def inner_along(self, other: Placed) -> np.ndarray | float:
+        """`inner` of aligned nodes, (n,)."""
+        return np.einsum("ij,ij->i", self.Z, other.Z) if self.space.counted else 0.0
+
+    def rest_along(self, other: Placed) -> np.ndarray | float:
+        """`rest` of aligned nodes, (n,); 0.0 if there is none."""
+        if self.space.counted and (self.space.within or self.known.all() or other.known.all()):
+            return 0.0
+        rest = self.kernel_along(other) - self.inner_along(other)
+        if self.space.counted:
+            rest[self.known | other.known] = 0.0
+        return rest
+
     def own(self) -> np.ndarray:
         """k(v, v), (n,)."""
         if self.space.within:
@@ -136,7 +167,7 @@ class Placed:
         if isinstance(coordinates, NodeSimilarity):
             return coordinates.own_values(self.nodes)
         parts = []
-        for block in row_blocks(len(self), 1, budget=256):
+        for block in row_blocks(len(self), 1, budget=ALIGNED_BLOCK):
             part = self.nodes.block(block)
             place = np.arange(len(part))
             values = coordinates.similarity_at(part, part, (place, place))
@@ -184,6 +215,25 @@ def _product(a: Placed, a_other: Placed, b: Placed, b_other: Placed) -> np.ndarr
         total = one * b.kernel(b_other)
     if isinstance(two, np.ndarray):
         total = total + a.inner(a_other) * two
+    return total
+
+
+def rest_along(sign: int, first: tuple[Placed, Placed], second: tuple[Placed, Placed]) -> np.ndarray | float:
+    """`rest_between` of aligned pairs, (n,)."""
+    (u, v), (u_other, v_other) = first, second
+    total = _aligned_product(u, u_other, v, v_other)
+    if sign:
+        total = 0.5 * (total + sign * _aligned_product(u, v_other, v, u_other))
+    return total
+
+
+def _aligned_product(a: Placed, a_other: Placed, b: Placed, b_other: Placed) -> np.ndarray | float:
+    one, two = a.rest_along(a_other), b.rest_along(b_other)
+    total: Any = 0.0
+    if isinstance(one, np.ndarray):
+        total = one * b.kernel_along(b_other)
+    if isinstance(two, np.ndarray):
+        total = total + a.inner_along(a_other) * two
     return total
 
 

@@ -30,6 +30,7 @@ from condrank.solvers.primal import PrimalSystem
 from condrank.uncertainty.complete import CompletePosterior
 from condrank.uncertainty.draws import draw_scores
 from condrank.uncertainty.edges import EdgePosterior
+from condrank.uncertainty.estimating import FIRST_DRAWS, MOST_ERROR
 from condrank.uncertainty.evidence import Evidence, loss_weights
 from condrank.uncertainty.functionals import Functionals
 from condrank.uncertainty.places import Placed, Space, own_rest
@@ -85,9 +86,14 @@ class Posterior:
         most = self.most_pairs
         if most is None:
             return self.engine.way
-        what = "pairs or differences" if self._estimates else "pairs"
-        draws = f"{N_DRAWS} draws (standard deviations ±{100 / (2 * N_DRAWS) ** 0.5:.0f} %)"
-        return f"{self.engine.way}; {draws} for more than {most:,} {what}"
+        error = 100 / (2 * N_DRAWS) ** 0.5
+        stated = f"{self.engine.way}; {N_DRAWS} draws (standard deviations ±{error:.0f} %) for more than {most:,} pairs"
+        if not self._estimates:
+            return stated
+        if self.engine.n_blocks > 1:
+            return f"{stated} or differences"
+        few = f"one step by formula and {FIRST_DRAWS} to {N_DRAWS} draws (±{100 * MOST_ERROR:.0f} % or less)"
+        return f"{stated}, {few} for more than {most:,} aligned pairs or differences"
 
     @property
     def _estimates(self) -> bool:
@@ -102,13 +108,13 @@ class Posterior:
         """The number of pairs above which variances are estimated from draws; None if they never are."""
         if isinstance(self.engine, CompletePosterior):
             return None
-        factor = getattr(self.engine, "factor", None)
-        return N_DRAWS if factor is None else max(N_DRAWS, int(EXACT_MOST_FLOPS / len(factor) ** 2))
+        size = self.engine.n_factorised
+        return N_DRAWS if size is None else max(N_DRAWS, int(EXACT_MOST_FLOPS / size**2))
 
     @property
     def is_iterative(self) -> bool:
         """Whether every further variance, and every draw, takes an iteration."""
-        return not isinstance(self.engine, CompletePosterior) and getattr(self.engine, "factor", None) is None
+        return not isinstance(self.engine, CompletePosterior) and self.engine.n_factorised is None
 
     @cached_property
     def engine(self) -> Any:
@@ -202,15 +208,12 @@ class Posterior:
     def _estimate(self, asked: Functionals, blocks: Iterable[slice]) -> np.ndarray:
         found = self.engine.estimate(asked, N_DRAWS, np.random.default_rng(0))
         for block in blocks:
-            rest = asked.block(block).rest()  # known exactly, so it is not drawn
-            if isinstance(rest, np.ndarray):
-                found[block] += rest.diagonal() / self.alpha
+            found[block] += asked.block(block).own_rest() / self.alpha  # known exactly, so it is not drawn
         return found * self.evidence.noise_variance
 
     def _quadratic(self, asked: Functionals) -> np.ndarray:
-        found, rest = self.engine.quadratic(asked), asked.rest()
-        if isinstance(rest, np.ndarray):
-            found = found + rest.diagonal() / self.alpha
+        prior = asked.own_rest() / self.alpha
+        found = self.engine.quadratic(asked, prior) + prior
         return np.maximum(found, 0.0) * self.evidence.noise_variance
 
     def gram(self, asked: Functionals) -> np.ndarray:

@@ -9,6 +9,7 @@ in the weights, and one more solution (Matheron's rule, written for the weights)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from condrank.base.blocks import row_blocks
 from condrank.objective.edge_loss import LossRoot
 from condrank.objective.relations import RECIPROCAL, SYMMETRIC
 from condrank.solvers.explicit import n_product_features, product_features, weight_matrix
+from condrank.solvers.krylov import krylov
 from condrank.solvers.primal import PrimalSystem
 from condrank.solvers.system import Options
+from condrank.uncertainty.estimating import estimate
 from condrank.uncertainty.functionals import Functionals
 
 # Relative residual of an adjoint solve.
@@ -28,6 +31,8 @@ TOLERANCE = 1e-6
 # in directions that no label decides. Relative to the whole right-hand side it would be too loose for a small λ.
 ESTIMATE_RESIDUAL = 0.01
 MOST_ITERATIONS = 2000
+# Larger relative residuals are reached in single precision alone.
+SINGLE_LEAST_RESIDUAL = 1e-3
 
 
 class SolvedPosterior:
@@ -57,6 +62,21 @@ class SolvedPosterior:
         rhs = rhs.astype(self.system.Z.dtype, copy=False)
         return self.system.solve(self.alpha, Options(tol, MOST_ITERATIONS), rhs).W.astype(np.float64, copy=False)
 
+    def _loosely(self, rhs: np.ndarray, tol: float) -> np.ndarray:
+        """H⁻¹ times weights, by single precision alone: a residual that it can reach needs no refinement."""
+        single, alpha = self._single, self.alpha
+        return krylov(
+            lambda W: single.apply(W.astype(np.float32), alpha).astype(np.float64),
+            rhs.astype(np.float64, copy=False),
+            precondition=self.system.preconditioner(self.loss, alpha, self.system.density),
+            tol=tol,
+            max_iter=MOST_ITERATIONS,
+        ).x
+
+    @cached_property
+    def _single(self) -> PrimalSystem:
+        return self.system.single()
+
     def _values(self, asked: Functionals, W: np.ndarray) -> np.ndarray:
         """Functionals of W, less the mean over the edges if there is an intercept."""
         values = asked.values(W)
@@ -70,7 +90,9 @@ class SolvedPosterior:
     def _constant(self) -> float:
         return 0.0 if self.mean is None else 1 / self.total
 
-    def quadratic(self, asked: Functionals) -> np.ndarray:
+    n_factorised: int | None = None
+
+    def quadratic(self, asked: Functionals, prior: Any = 0.0) -> np.ndarray:
         """Variances of functionals, (P,): P solutions."""
         products, out = asked.products(), np.empty(len(asked))
         for place in range(len(asked)):
@@ -85,19 +107,24 @@ class SolvedPosterior:
             out[place] = self._values(asked, self.solve(self._weights(asked, place, products)))
         return (out + out.T) / 2 + asked.constants**2 * self._constant
 
-    def estimate(self, asked: Functionals, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Variances of functionals, (P,), as mean squares over n draws: n solutions, however many functionals."""
+    def estimate(self, asked: Functionals, most: int, rng: np.random.Generator) -> np.ndarray:
+        """Variances of many functionals, (P,), from at most ``most`` draws: few if there are no compared features."""
+        if self.n_blocks == 1:
+            return estimate(self, asked, most, rng) + asked.constants**2 * self._constant
         total = np.zeros(len(asked))
-        for W, constant in self.draws(n, rng, ESTIMATE_RESIDUAL):
-            total += (asked.values(W) + asked.constants * constant) ** 2
-        return total / n
+        for W, _ in self.draws_of(most, rng):
+            total += self._values(asked, W) ** 2
+        return total / most + asked.constants**2 * self._constant
 
-    def draws(self, n: int, rng: np.random.Generator, residual: float = 0.0) -> Iterator[tuple[np.ndarray, float]]:
-        """Weights with covariance H⁻¹ and the constant that belongs to them, n times: n solutions.
+    def draws_of(
+        self, n: int, rng: np.random.Generator, residual: float | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Weights W with covariance H⁻¹ and HW, n times: n solutions.
 
-        ``residual`` is that of a solution relative to the noise of the prior, if it may be larger than usual.
+        ``residual`` is that of a solution relative to the noise of the prior; by default as for an estimate.
         """
         system = self.system
+        residual = ESTIMATE_RESIDUAL if residual is None else residual
         root = LossRoot(self.loss, system.edges, system.weights)
         relations = [system.relation] if self.n_blocks == 1 else [RECIPROCAL, *[SYMMETRIC] * (self.n_blocks - 1)]
         shape = (system.Z.shape[1], system.Z_objects.shape[1])
@@ -106,7 +133,12 @@ class SolvedPosterior:
             prior = [relation.project(rng.standard_normal(shape)) for relation in relations]
             xi = np.sqrt(self.alpha) * (np.stack(prior) if self.n_blocks > 1 else prior[0])
             rhs = system.reduce(noise) + xi
-            W = self.solve(rhs, max(TOLERANCE, residual * float(np.linalg.norm(xi) / np.linalg.norm(rhs))))
+            tol = max(TOLERANCE, residual * float(np.linalg.norm(xi) / np.linalg.norm(rhs)))
+            yield (self.solve(rhs, tol) if tol < SINGLE_LEAST_RESIDUAL else self._loosely(rhs, tol)), rhs
+
+    def draws(self, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
+        """Weights with covariance H⁻¹ and the constant that belongs to them, n times: n solutions."""
+        for W, _ in self.draws_of(n, rng, 0.0):
             constant = 0.0
             if self.mean is not None:
                 constant = float(rng.standard_normal()) * self._constant**0.5 - float(np.vdot(self.mean, W))
@@ -151,6 +183,7 @@ class FactorisedPosterior(SolvedPosterior):
         self.sums = sums / system.total
         np.einsum("ii->i", H)[:] += alpha
         self.factor = linalg.cholesky(H, lower=True, overwrite_a=True, check_finite=False)
+        self.n_factorised = len(H)
 
     @staticmethod
     def _sizes(system: PrimalSystem) -> list[int]:
@@ -179,7 +212,7 @@ class FactorisedPosterior(SolvedPosterior):
             phi = phi - asked.constants * self.sums
         return linalg.solve_triangular(self.factor, np.asarray(phi).T, lower=True, check_finite=False)
 
-    def quadratic(self, asked: Functionals) -> np.ndarray:
+    def quadratic(self, asked: Functionals, prior: Any = 0.0) -> np.ndarray:
         """Variances of functionals, (P,). O(Pp²)."""
         rows = self._rows(asked)
         return np.einsum("ij,ij->j", rows, rows) + asked.constants**2 * self._constant
@@ -189,7 +222,7 @@ class FactorisedPosterior(SolvedPosterior):
         rows = self._rows(asked)
         return rows.T @ rows + asked.constants**2 * self._constant
 
-    def draws(self, n: int, rng: np.random.Generator, residual: float = 0.0) -> Iterator[tuple[np.ndarray, float]]:
+    def draws(self, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, float]]:
         """Weights with covariance H⁻¹ and the constant that belongs to them, n times. O(p²) each, exact."""
         r, r_objects = self.system.Z.shape[1], self.system.Z_objects.shape[1]
         ends = np.cumsum(self.sizes)[:-1]
