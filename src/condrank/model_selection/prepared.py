@@ -23,7 +23,9 @@ from condrank.persistence.arrays import Arrays, Held
 from condrank.rankers.base import fitted_of, read_pair, read_side
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
+from condrank.rankers.explained import Explained
 from condrank.rankers.saving import READERS, Saved
+from condrank.rankers.suggesting import Suggesting
 from condrank.rankers.uncertain import Uncertain
 from condrank.uncertainty import Posterior
 
@@ -31,7 +33,7 @@ NAME = "prepared"  # of its part of a manifest, and before its arrays
 SIDES = ("rows", "cols")
 
 
-class PreparedRanker(Saved, Uncertain):
+class PreparedRanker(Saved, Uncertain, Explained, Suggesting):
     """A `ConditionalRanker` whose features are prepared first: standardised, mapped to quantiles, or of unit length.
 
     Parameters

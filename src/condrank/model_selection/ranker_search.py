@@ -20,11 +20,13 @@ from condrank.model_selection.searching import Searching, chosen_params
 from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
+from condrank.rankers.explained import Explained
 from condrank.rankers.saving import Saved
+from condrank.rankers.suggesting import Suggesting
 from condrank.rankers.uncertain import Uncertain
 
 
-class RankerSearch(Saved, Uncertain):
+class RankerSearch(Saved, Uncertain, Explained, Suggesting):
     """Choose how to rank, step by step, by the rank loss on holdouts of the setting that is asked for.
 
     The steps: baselines; kernel and preparation of the features; similarity prior; means of known nodes; compared
@@ -174,6 +176,19 @@ class RankerSearch(Saved, Uncertain):
     def strengths(self, nodes: Any, return_std: bool = False) -> Any:
         """Strengths of nodes, as `ConditionalRanker.strengths`."""
         return self.best_ranker_.strengths(nodes, return_std)
+
+    def predict_interval(
+        self, queries: Any, objects: Any = None, coverage: float = 0.9
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of intervals for labels, as `ConditionalRanker.predict_interval`, if the chosen ranker has them."""
+        fitted_of(self)
+        if not hasattr(self.best_ranker_, "predict_interval"):
+            raise ValueError(
+                f"intervals need a ConditionalRanker on features as they are given, but the search has chosen a "
+                f"{type(self.best_ranker_).__name__}; use predict(..., return_std=True), or prepare the features and "
+                "fit a ConditionalRanker with best_params_"
+            )
+        return self.best_ranker_.predict_interval(queries, objects, coverage)
 
     def to_state(
         self, training: bool = False, uncertainty: bool | None = None

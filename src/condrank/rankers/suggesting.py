@@ -16,6 +16,7 @@ from condrank.nodes import Nodes
 from condrank.nodes.store import SameBase, recognise
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of, read_side
+from condrank.rankers.uncertain import posterior_of
 from condrank.uncertainty.choosing import WAYS, Candidates
 
 #: All pairs of at most this many are looked through; of more, those of some conditioning nodes drawn at random.
@@ -140,6 +141,7 @@ class Suggesting(Ranker):
         >>> len(ranker.suggest_edges(5, random_state=0))
         5
         """
+        posterior_of(fitted_of(self))  # a baseline has none
         model = fitted_of(self).model
         first = model.rows.nodes if queries is None else read_side(self, queries, "queries")
         second = model.cols.nodes if objects is None else first if objects is queries else None
@@ -154,7 +156,8 @@ def suggest(
     check_choice("by", by, WAYS)
     n, max_pairs = check_count("n", n), check_count("max_pairs", max_pairs)
     fitted = fitted_of(ranker)
-    posterior = fitted.posterior
+    posterior = posterior_of(fitted)
+    settings = getattr(fitted, "inner", fitted).settings  # of the ranker on prepared nodes
     costs = _read_cost(cost, len(first), len(second))
     seed = random_state if isinstance(random_state, int | None) else random_state.randint(2**31)
     random = np.random.default_rng(seed)
@@ -172,10 +175,10 @@ def suggest(
     std = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     noise = np.full(len(i), float(posterior.evidence.noise_variance))
     mean = scores
-    if not fitted.settings.loss.is_quadratic:
+    if not settings.loss.is_quadratic:
         won = expit(scores)
         noise = 1.0 / np.maximum(won * (1.0 - won), np.finfo(np.float64).tiny)
-    elif fitted.settings.loss.centres_rows:
+    elif settings.loss.centres_rows:
         # Scores of different conditioning nodes are not comparable.
         counts = np.maximum(np.bincount(i), 1)
         mean = scores - (np.bincount(i, weights=scores) / counts)[i]
@@ -214,7 +217,8 @@ def _unknown_pairs(
     fitted: Any, first: Nodes, second: Nodes, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions of the pairs that have no label in either direction and are not a node with itself."""
-    known: KnownPairs | None = fitted.known
+    learned = getattr(fitted, "inner", fitted)
+    known: KnownPairs | None = learned.known
     if known is None:
         raise ValueError("suggest_edges needs the pairs of training, which partial_fit, Dask and old files do not keep")
     model = fitted.model
@@ -233,7 +237,7 @@ def _unknown_pairs(
         if first.base is second.base:
             same |= first.positions[chosen, None] == second.positions[None, :]
         unknown &= ~same
-        if fitted.settings.relation.sign:
+        if learned.settings.relation.sign:
             _one_direction(unknown, rows[chosen], cols, known)
     i, j = np.nonzero(unknown)
     return chosen[i], j
