@@ -121,9 +121,9 @@ def plan_preconditioner(
         seen = factor * expected_iterations(system, spectrum, alpha, tol, (0,))
         iterations = seen if uneven else np.minimum(iterations, seen)
     plain = RankPlan(system, None, alpha, (0,), iterations, iterations * step, 0, uneven=uneven)
-    plan = or_main_effects(plain, spectrum, tol, builds)
-    if iterations[0] <= few or plan.expected * step < look:
-        return plan
+    first = or_main_effects(plain, spectrum, tol, builds)
+    if iterations[0] <= few or first.expected * step < look:
+        return first
     spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G)
     most = min(len(spectrum.strengths), edges.n_pairs // 2)
     most = most if rank is None else min(most, max(rank, PRECONDITIONER_FREE_FEATURES))
@@ -132,7 +132,9 @@ def plan_preconditioner(
     k = (len(spectrum.sigma) + len(spectrum.tau)) // 2
     costs = rank_costs(edges.shape, edges.n_pairs, k, ranks, iterations, step, system.backend, builds)
     plan = RankPlan(system, spectrum, alpha, ranks, iterations, costs, cheapest_rank(ranks, costs), uneven=uneven)
-    return or_main_effects(plan, spectrum, tol, builds)
+    plan = or_main_effects(plan, spectrum, tol, builds)
+    # Many eigenvectors expect too few plain iterations of uneven graphs (280 of Metz, which takes 850).
+    return first if uneven and not plan.rank and plan.main_effects is None else plan
 
 
 def or_main_effects(plan: RankPlan, spectrum: EdgeSpectrum | None, tol: float, builds: int) -> RankPlan:
