@@ -11,7 +11,7 @@ import numpy as np
 from condrank.fitting.fitted import FittedRanker
 from condrank.fitting.judging import edge_scores
 from condrank.graph.relation_graph import Conditioned
-from condrank.models import ComparedModel, EdgeModel
+from condrank.models import ComparedModel, EdgeModel, Model
 from condrank.nodes import Nodes
 from condrank.observations import Edges
 from condrank.products.compared import compared_values
@@ -52,9 +52,13 @@ class Asked:
 
     def scores(self) -> np.ndarray:
         """Scores of the objects, (1,) or (2,)."""
-        pair = Edges(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp), np.zeros(1), None, (1, 1))
-        parts = [edge_scores(self.model, Conditioned(self.query, one, pair)) for one in self.objects]
-        scores = np.concatenate(parts).astype(np.float64)
+        if isinstance(self.model, Model) and not self.model.logistic and not self.model.prior_weight:
+            z, others = self.coordinates  # contributions need them too, and they take as long as the scores
+            scores = (others @ (z @ self.model.W.astype(z.dtype, copy=False)) + self.model.offset).astype(np.float64)
+        else:
+            pair = Edges(np.zeros(1, dtype=np.intp), np.zeros(1, dtype=np.intp), np.zeros(1), None, (1, 1))
+            parts = [edge_scores(self.model, Conditioned(self.query, one, pair)) for one in self.objects]
+            scores = np.concatenate(parts).astype(np.float64)
         if not np.isfinite(scores).all():
             raise ValueError("the score is not finite: scale the features or the labels to numbers near 1")
         return scores
