@@ -83,19 +83,22 @@ def test_gains_are_divided_by_costs():
     assert found.costs.tolist() == [1.0] * len(found)
 
 
-def test_the_most_undecided_order_comes_first():
+def test_the_order_of_which_a_label_tells_most_comes_first():
+    """The probability of the less likely order, times what a label takes away from the variance of the difference."""
     fitted = ranker().fit(graph_of("ordinary"))
     found = fitted.suggest_edges(1, by="order")
     known = ~np.isnan(graph_of("ordinary").to_dense())
-    std = np.sqrt(fitted.posterior_.variance(np.arange(N), np.arange(N)))
-    scores, best = fitted.predict(np.arange(N)), 0.0
+    noise, scores, best = fitted.posterior_.noise_std**2, fitted.predict(np.arange(N)), 0.0
     for query in range(N):
         ranked = sorted((one for one in range(N) if not known[query, one] and one != query), key=scores[query].item)
         for a, b in pairwise(ranked):
             p = fitted.probability_above([query], [a], [b])[0]
-            for one, other in ((a, b), (b, a)):
-                share = std[query, one] ** 2 / (std[query, one] ** 2 + std[query, other] ** 2)
-                best = max(best, min(p, 1 - p) * share)
+            C = fitted.posterior_.covariance([query, query], [a, b])
+            before = C[0, 0] + C[1, 1] - 2 * C[0, 1]
+            for one in (0, 1):
+                after = C - np.outer(C[one], C[one]) / (C[one, one] + noise)
+                taken = before - (after[0, 0] + after[1, 1] - 2 * after[0, 1])
+                best = max(best, min(p, 1 - p) * taken)
     assert found.gains[0] == pytest.approx(best, rel=1e-5)
 
 

@@ -23,7 +23,7 @@ from condrank.uncertainty.choosing import WAYS, Candidates
 MOST_PAIRS = 4_000_000
 WHY = {
     "variance": "its score is the least sure, std {std:.3g}",
-    "order": "its order with a neighbour in the ranking is the most undecided",
+    "order": "its order with a neighbour in the ranking is undecided, and a label tells most of it",
     "top": "it may be among the best: score {score:.3g} ± {std:.2g}",
 }
 
@@ -39,8 +39,8 @@ class Suggestions:
     scores, std : ndarray of shape (n,)
         Their scores and standard deviations, before anything is measured.
     gains : ndarray of shape (n,)
-        What each is worth once those before it are measured: a variance (``by="variance"``), how undecided an order is
-        (``"order"``), or how high it may be (``"top"``).
+        What each is worth once those before it are measured: a variance (``by="variance"``), a probability times a
+        variance (``"order"``), or how high it may be (``"top"``).
     costs : ndarray of shape (n,)
         What they cost; 1 if no cost was given.
     by : {"variance", "order", "top"}
@@ -115,8 +115,9 @@ class Suggesting(Ranker):
         n : int
             Number of pairs; fewer if there are fewer.
         by : {"variance", "order", "top"}
-            "variance": the largest variance of the score. "order": the most undecided order of two neighbours in the
-            ranking of a conditioning node. "top": the highest score + standard deviation, to find the best objects.
+            "variance": the largest variance of the score. "order": undecided orders of two neighbours in the ranking
+            of a conditioning node, of which a label tells most. "top": the highest score + standard deviation, to
+            find the best objects.
         queries, objects : optional
             Conditioning nodes and objects to choose from, known or new, as in `predict`; by default those of training.
         cost : array-like of shape (n_queries, n_objects) or (n_objects,), optional

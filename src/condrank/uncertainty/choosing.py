@@ -60,23 +60,26 @@ class Candidates:
         return np.maximum(self.covariance.diagonal(), 0.0)
 
     def undecided(self) -> np.ndarray:
-        """How undecided the order of a pair and its neighbours in the ranking of its conditioning node is, 0 to ½.
+        """How much a label tells of an undecided order of a pair and a neighbour in the ranking of its query.
 
-        It is the smaller of the probabilities of the two orders, times the pair's share of the two variances.
-        Neighbours are candidates, by their scores.
+        It is the smaller of the probabilities of the two orders, times what a label of the pair would take away from
+        the variance of the difference of the two scores, c²/(C_pp + s²) with its covariance c with the difference. By
+        the probability alone, close calls would be asked for again and again that no noisy label decides. Neighbours
+        are candidates, by their scores.
         """
         order = np.lexsort((self.mean, self.query))
         a, b = order[:-1], order[1:]
         together = self.query[a] == self.query[b]
         a, b = a[together], b[together]
-        variance = self.covariance[a, a] + self.covariance[b, b] - 2 * self.covariance[a, b]
+        C, own = self.covariance, self.variances()
+        variance = C[a, a] + C[b, b] - 2 * C[a, b]
         with np.errstate(divide="ignore", invalid="ignore"):
             chance = np.nan_to_num(ndtr(-np.abs(self.mean[b] - self.mean[a]) / np.sqrt(np.maximum(variance, 0.0))))
-        # A label of the less sure pair of the two decides more.
-        own, gain = self.variances(), np.zeros(len(self.mean))
+        gain = np.zeros(len(self.mean))
         for one, other in ((a, b), (b, a)):
-            share = np.divide(own[one], own[one] + own[other], out=np.zeros(len(one)), where=own[one] > 0)
-            np.maximum.at(gain, one, chance * share)
+            total = own[one] + self.noise[one]
+            taken = np.divide((C[one, one] - C[one, other]) ** 2, total, out=np.zeros(len(one)), where=total > 0)
+            np.maximum.at(gain, one, chance * taken)
         return gain
 
     def likely_top(self) -> np.ndarray:
