@@ -368,3 +368,13 @@ def test_means_of_known_nodes_are_found_at_once():
     assert search.learned_
     assert any("identity 1" in name and name.count("constant") == 2 for name in names)
     assert "Identity()" in str(search.best_params_["object_kernel"])
+
+
+def test_two_step_ridge_is_tried_with_given_kernels_of_unit_length(few):
+    graph = smooth(30, 25)
+    rows, cols = graph.nodes.rows, graph.objects.rows
+    K, G = (X @ X.T + 0.1 * np.eye(len(X)) for X in (rows, cols))
+    board = RankerSearch(random_state=0).fit(RelationGraph(K, graph.to_dense(), objects=G)).leaderboard_
+    names = [row.name for row in board if row.name.startswith("two-step")]
+    assert {"two-step ridge", "two-step ridge: given kernel × given kernel"} <= set(names)
+    assert all("two-step ridge:" not in row.name for row in RankerSearch(random_state=0).fit(graph).leaderboard_)

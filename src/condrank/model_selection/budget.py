@@ -18,7 +18,7 @@ OVERHEAD = 0.05
 CAUTION = 1.3
 # The number of holdouts is such that about so many candidates take this share of the limit, by operations of a usual
 # core and by what the smallest candidate takes, not by a clock: the same seed is to give the same choice.
-EXPECTED_CANDIDATES, SHARE = 40, 1 / 3
+EXPECTED_CANDIDATES, SHARE = 40, 1 / 2
 USUAL_RATE, SMALLEST = 2e-11, 0.003
 # Of quarters: in setting 4 each pair of nodes is then held out about once, and each node four times.
 MOST_HOLDOUTS = 16

@@ -29,6 +29,8 @@ NEIGHBOURS = (5, 20)
 ALIKE = 1.5
 # At most this many features are tried as compared features, the most promising first.
 MOST_COMPARED = 3
+# Kernels that are given as matrices.
+GIVEN = ("precomputed", "unit")
 # At most so many features are weighted.
 MOST_WEIGHTED = 100
 Stage = Callable[[Space, Choice], Iterator[Choice]]
@@ -135,10 +137,15 @@ def baselines(space: Space, defaults: list[Choice], graph: RelationGraph) -> Ite
     for k in NEIGHBOURS:
         yield Candidate(f"{k} nearest neighbours", NearestNeighbours(k, **kernels), complexity=2)
     if graph.is_complete:
-        ranker = TwoStepRidge(**kernels, fit_intercept=True)
-        scales = [space.kernel(number, side, RAW)[1] for number, side in enumerate(alike[0].sides)] if alike else [1.0]
-        alphas = tuple(one * scales[0] for one in ALPHAS)
-        yield Candidate("two-step ridge", ranker, alphas=alphas, complexity=3)
+        # Given kernels as they are and of unit length; of features the default kernel.
+        given = any(part.family in GIVEN for side in first.sides for part in side.parts)
+        for choice in _different(alike) if given else alike[:1]:
+            kernels["kernel"], scale = space.kernel(0, replace(choice.rows, constant=0.0), RAW)
+            if choice.cols is not None:
+                kernels["object_kernel"] = _plain(space, choice, 1)
+            kind = "" if choice is first else ": " + " × ".join(str(replace(one, constant=0.0)) for one in choice.sides)
+            ranker, alphas = TwoStepRidge(**kernels, fit_intercept=True), tuple(one * scale for one in ALPHAS)
+            yield Candidate(f"two-step ridge{kind}", ranker, alphas=alphas, complexity=3)
 
 
 def _plain(space: Space, choice: Choice, number: int) -> Any:
@@ -212,7 +219,7 @@ def weights(space: Space, best: Choice) -> Iterator[Choice]:
 def compared(space: Space, best: Choice) -> Iterator[Choice]:
     """Compared features, one more each time; the most promising first."""
     views = isinstance(space.graph.nodes.base, Views) and len(space.graph.nodes.base.parts) > 1
-    if best.relation != "reciprocal" or views or best.rows.parts[0].family in ("precomputed", "unit"):
+    if best.relation != "reciprocal" or views or best.rows.parts[0].family in GIVEN:
         return
     for feature in promising(space.graph, MOST_COMPARED + len(best.compared)):
         if feature not in best.compared:
