@@ -378,3 +378,12 @@ def test_two_step_ridge_is_tried_with_given_kernels_of_unit_length(few):
     names = [row.name for row in board if row.name.startswith("two-step")]
     assert {"two-step ridge", "two-step ridge: given kernel × given kernel"} <= set(names)
     assert all("two-step ridge:" not in row.name for row in RankerSearch(random_state=0).fit(graph).leaderboard_)
+
+
+def test_few_classes_are_not_held_out_twice(few, spy, monkeypatch):
+    """Two of four classes can be held out in six ways."""
+    monkeypatch.setattr(budget, "MOST_HOLDOUTS", 16)
+    search = RankerSearch(random_state=0).fit(classes(4))
+    assert search.n_holdouts_ == 6
+    held = [test.nodes.positions.tobytes() for _, test in spy.judged[: search.n_holdouts_]]
+    assert len(set(held)) == len(held)

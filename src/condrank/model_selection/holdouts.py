@@ -59,6 +59,7 @@ class Holdouts:
     def __init__(self, graph: RelationGraph, setting: int, rank_by: str, groups: Any, random: np.random.RandomState):
         self.setting, self.rank_by, self.random = setting, rank_by, random
         self.by = "edges" if setting == 1 else "nodes"
+        self._drawn: set[tuple[bytes, bytes]] = set()
         self._groups: Labels = [None, None]
         if groups is not None:
             if setting == 1:
@@ -70,11 +71,14 @@ class Holdouts:
                 self._groups = [_on_base(classes, graph.nodes), _on_base(classes, graph.nodes)]
                 self.by = "classes"
 
-    def draw(self, graph: RelationGraph, n: int, share: float, max_nodes: int | None = None) -> list[Graphs]:
+    def draw(
+        self, graph: RelationGraph, n: int, share: float, max_nodes: int | None = None, again: bool = True
+    ) -> list[Graphs]:
         """n pairs of a training graph and a held-out graph, both with something to rank; fewer if there are no more.
 
         Each is of another random sample of at most ``max_nodes`` nodes of each side. Of groups in a single domain at
-        least two are held out, because the nodes of one class have nothing to rank.
+        least two are held out, because the nodes of one class have nothing to rank. Of four classes there are only six
+        such holdouts: ``again=False`` draws none twice, in all calls with it.
         """
         found: list[Graphs] = []
         groups = None if graph.is_two_domain else self._groups[0]
@@ -94,8 +98,14 @@ class Holdouts:
                 ((train, test),) = splitter.split(_sample(graph, max_nodes, self.random))
             except ValueError:  # the splitter's, for too few nodes or a graph without an edge
                 continue
-            if all(rankable(part.conditioned(self.rank_by).observed) for part in (train, test)):
-                found.append((train, test))
+            if not all(rankable(part.conditioned(self.rank_by).observed) for part in (train, test)):
+                continue
+            if not again and self.setting != 1:
+                held = test.nodes.positions.tobytes(), test.objects.positions.tobytes()
+                if held in self._drawn:
+                    continue
+                self._drawn.add(held)
+            found.append((train, test))
             if len(found) == n:
                 break
         return found

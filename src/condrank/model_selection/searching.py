@@ -84,7 +84,8 @@ class Searching:
             default = self.space.candidate(self.defaults[0])
             n = affordable_holdouts(work(default, inner[0][0])[1], search.time_limit)
             if n >= ENOUGH_HOLDOUTS:
-                inner = self._draw(self.searched, n) or inner
+                more = self._new_holdouts(n)
+                inner = more if len(more) >= FEWEST_HOLDOUTS else inner
         self.judge = self._judge(inner) if inner else None
 
     def _hold_out(self, graph: RelationGraph) -> tuple[Graphs | None, RelationGraph, list[Graphs]]:
@@ -93,16 +94,15 @@ class Searching:
         while True:
             for reserved in [*self.holdouts.draw(graph, 1, RESERVED), None]:
                 rest = graph if reserved is None else reserved[0]
-                inner = self._draw(rest, n)
-                if inner:
+                inner = self.holdouts.draw(rest, n, share_of(n), self.options.max_nodes)
+                if len(inner) == n:
                     return reserved, rest, inner
             if not self.holdouts.by_nodes():
                 return None, graph, []
 
-    def _draw(self, graph: RelationGraph, n: int) -> list[Graphs]:
-        """n holdouts; none if there are fewer."""
-        found = self.holdouts.draw(graph, n, share_of(n), self.options.max_nodes)
-        return found if len(found) == n else []
+    def _new_holdouts(self, n: int) -> list[Graphs]:
+        """At most n holdouts, none of which this has drawn before."""
+        return self.holdouts.draw(self.searched, n, share_of(n), self.options.max_nodes, again=False)
 
     def _judge(self, splits: list[Graphs]) -> Judge:
         return Judge(splits, [self.holdouts.units(test) for _, test in splits], self.options.rank_by)
@@ -157,7 +157,7 @@ class Searching:
         needed = MORE * sum(one.seconds for one in kept) + self._last_fits(self.best.candidate)
         if not self.budget.affords(needed):
             kept, needed = [self.best, baseline], needed - MORE * sum(one.seconds for one in kept[2:])
-        splits = self._draw(self.searched, MORE * len(self.judge)) if self.budget.affords(needed) else []
+        splits = self._new_holdouts(MORE * len(self.judge)) if self.budget.affords(needed) else []
         if splits:
             judge = self._judge(splits)
             self.finalists = [joined(one, judge.judge(one.candidate)) for one in kept]
