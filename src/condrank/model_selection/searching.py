@@ -42,7 +42,7 @@ PRECISION = {"tol": 1e-6, "max_iter": 1000}
 # kind, learned and baselines.
 CLEAR, MORE, FINALISTS = 2.0, 2, 3
 # Rank loss of guessing, and how sure it must be that what is learned is better.
-GUESSING, SURE = 0.5, 0.99
+GUESSING, SURE = 0.5, 0.975
 # With more nodes than this, the last fit approximates kernels.
 MOST_EXACT = 5000
 # How often the stages after the first kernels are gone through at most.
