@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from benchmarks.harness import Row, suite
 
@@ -13,16 +14,21 @@ FLOOR = "import sklearn.base, sklearn.metrics.pairwise"
 OURS = ("import condrank", "from condrank import ConditionalRanker")
 
 
-def import_seconds(statement: str, bytecode: str) -> float:
-    """Seconds of a statement in a new interpreter, without its start; bytecode is read from a folder, or written there.
+def installed(bytecode: str | Path) -> dict[str, str]:
+    """The environment of a process that reads bytecode from a folder, or writes it there, as after an installation.
 
     pip compiles what it installs. A source folder has no bytecode if PYTHONDONTWRITEBYTECODE is set: its files would be
     compiled in every run, those of scikit-learn would not.
     """
-    code = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
     given = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    given["PYTHONPYCACHEPREFIX"] = bytecode
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=given)
+    return given | {"PYTHONPYCACHEPREFIX": str(bytecode)}
+
+
+def import_seconds(statement: str, bytecode: str | Path) -> float:
+    """Seconds of a statement in a new interpreter, without its start, by the bytecode of a folder."""
+    code = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
+    command, given = [sys.executable, "-c", code], installed(bytecode)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=given)
     return float(done.stdout)
 
 
