@@ -34,6 +34,7 @@ from condrank.report.measured import SETTINGS, measure_settings, similarity_of
 from condrank.report.probability import scale_of
 from condrank.report.rankings import Rankings, encoded_graph, modelled_graph, rank_sample, shown_table
 from condrank.report.relations import relation_figures
+from condrank.report.searched import searched
 from condrank.report.words import Words, words_of
 from condrank.tables.ranker import TableRanker
 
@@ -46,6 +47,7 @@ TITLES = {
     "matches": ("Best matches", "Best matches"),
     "calibration": ("Are the chances true?", "Calibration"),
     "certainty": ("How sure", "How sure"),
+    "search": ("What the search tried", "Search"),
     "settings": ("The four settings", "Four settings"),
     "pictures": ("Pictures", "Pictures"),
     "extremes": ("Worst and best", "Worst and best"),
@@ -53,7 +55,7 @@ TITLES = {
     "diagnosis": ("Diagnosis of the relation", "Diagnosis"),
 }
 #: What comes after the explorer.
-AFTER = ("settings", "pictures", "extremes", "card", "diagnosis")
+AFTER = ("search", "settings", "pictures", "extremes", "card", "diagnosis")
 
 
 def write_report(
@@ -75,8 +77,8 @@ def write_report(
     """Write one HTML file about a fitted ranker and a graph; it needs no network and no other file.
 
     One sentence first; then a leaderboard (contests) or the best matches, calibration, how sure, an explorer that
-    compares any two objects; then the four settings, pictures, worst and best conditioning nodes, model card and
-    diagnosis of the relation. If writing fails, the old file stays.
+    compares any two objects; then the leaderboard of the search that chose the model, the four settings, pictures,
+    worst and best conditioning nodes, model card and diagnosis of the relation. If writing fails, the old file stays.
 
     Parameters
     ----------
@@ -172,6 +174,8 @@ def write_report(
     kernel = innermost(similarity_of(ranker)).kernel
     use = join([tag("h3", "Intended use and limits"), limits(ranker, measured, share)])
     relation, loss = (getattr(fitted, name, None) for name in ("relation", "loss"))
+    tried = getattr(ranker, "search_", None)
+    parts |= {} if tried is None else {"search": searched(tried)}
     parts |= {
         "settings": sections.settings(measured, warned, folds, modelled, part, kernel),
         "pictures": tag("div", *(one for one in drawn if one is not None), class_="figures"),
