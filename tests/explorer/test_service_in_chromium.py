@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -168,6 +169,71 @@ def test_the_page_fits_a_narrow_screen(opened, width, scheme):
     opened.fill("#node", "Node")
     opened.wait(lambda: opened.all("#suggestions [role=option]"))
     assert opened.run("document.documentElement.scrollWidth") <= width
+
+
+def test_ticked_objects_are_explained_by_the_service(opened, ranker):
+    show(opened, "n/3")
+    ids = names(opened)
+    assert not any("explain" in one for one in opened.requests())  # not before somebody has asked
+    boxes = opened.all("#ranking tbody input")
+    boxes[4].click()  # with the second: the oldest of three is dropped
+    one, other = ids[1], ids[4]
+    opened.wait(lambda: opened.texts(".why") == [str(ranker.explain("n/3", one, other))])
+    assert any(one.endswith("/explain") for one in opened.requests())
+    boxes[1].click()
+    opened.wait(lambda: opened.texts(".why") == [str(ranker.explain("n/3", ids[4]))])
+    assert opened.text("#comparison h3") == f"{ids[4]} for n/3"
+    found = ranker.explain("n/3", ids[4]).to_dict()
+    largest = abs(found["contributions"][0]["contribution"])
+    expected = [one for one in found["contributions"] if abs(one["contribution"]) > 0.01 * largest][:6]
+    sums = [float(one.replace("−", "-")) for one in opened.texts(".terms td")]
+    np.testing.assert_allclose(sums, [one["contribution"] for one in expected], rtol=6e-3)
+    first = expected[0]
+    assert opened.texts(".terms th")[0].startswith(f"{first['feature']} of ")
+    assert opened.text(".reason .muted").endswith(f"sum {found['total']:+.3g}.".replace("-", "−"))
+
+
+def test_the_first_two_are_explained_on_request(opened, ranker):
+    show(opened, "Node 7")
+    opened.wait(lambda: opened.texts(".reason button") == ["Why?"])
+    opened.one(".reason button").click()
+    opened.wait(lambda: opened.texts(".why") == [str(ranker.explain("Node 7", *names(opened)[:2]))])
+
+
+def test_nodes_that_speak_for_a_score_are_named_and_a_token_is_sent(view, tmp_path):
+    ranker = TableRanker(ConditionalRanker("reciprocal", kernel="rbf")).fit(NODES, EDGES)
+    ranker.save(tmp_path, training=True)
+    with running(create_app(ModelHolder(tmp_path), token="t")) as address:
+        view.open(address)
+        view.wait(lambda: view.one("#locked").is_displayed())
+        view.fill("#token", "t")
+        view.press("ENTER")
+        view.wait(lambda: view.texts("#ranking tbody tr"))
+        view.messages()
+        view.all("#ranking tbody input")[0].click()
+        second = names(view)[1]
+        view.wait(lambda: view.texts(".why") == [str(ranker.explain("Node 0", second))])
+        expected = ranker.explain("Node 0", second).to_dict()["contributions"]
+        assert view.texts(".terms th") == [f"what is known of {one['node']}" for one in expected[:6]]
+        assert view.text(".reason .muted").startswith(f"{len(NODES['id']) - 6} more ")
+        assert view.messages() == []
+
+
+def test_what_the_service_does_not_explain_is_shown_as_its_message(view, folder):
+    holder, refusals = ModelHolder(folder), import_module("condrank.service.refusals")  # needs what served looks for
+
+    def refuse(*given):
+        raise refusals.Refusal(422, "these scores are <b>no sums</b>")
+
+    holder.current.explain = refuse
+    with running(create_app(holder)) as address:
+        view.open(address)
+        view.wait(lambda: view.texts("#ranking tbody tr"))
+        view.all("#ranking tbody input")[3].click()
+        view.wait(lambda: view.texts(".refused") == ["these scores are <b>no sums</b>"])
+        assert view.texts(".terms") == []
+        assert view.text("#problem") == ""
+        assert all("422" in one for one in view.messages())
 
 
 def test_only_the_newest_answer_is_shown(view, folder):

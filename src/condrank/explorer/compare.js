@@ -61,6 +61,13 @@ const brief = (names) => {
   return names.map((name) => cut((common ? "…" : "") + name.slice(common)));
 };
 
+// One object for a conditioning node: its place, its score, and room for the reason.
+const single = (query, { object, place }, width) => {
+  const [own, one] = brief([query.name, object.name]), title = make("h3", one);
+  title.append(make("span", " for "), own);
+  return [title, side(object, place, width), make("div", undefined, "reason"), make("p", "Tick another one to compare them.", "muted")];
+};
+
 // What the panel shows: `picked` has two { object, place }, `known` is what the source has on them.
 const comparison = (query, picked, known, chance, widths) => {
   const [first, second] = picked, [a, b] = [first.object, second.object];
@@ -81,6 +88,7 @@ const comparison = (query, picked, known, chance, widths) => {
   if (known.above !== undefined)
     parts.push(make("h4", "Which score is higher"), splitBar(known.above, one, other));
   if (known.why) parts.push(make("h4", "Why"), make("p", known.why, "why"));
+  parts.push(make("div", undefined, "reason")); // for a source that explains
   if (known.duel !== undefined) {
     parts.push(make("h4", "Against each other"), splitBar(known.duel, one, other));
   }

@@ -98,19 +98,44 @@ const width = (score) => {
   return high > low ? 3 + (97 * ((score ?? 0) - low)) / (high - low) : 100;
 };
 
-// Draws the two ticked objects; with fewer it says what to do.
-const compare = () => attempt(async () => {
+// Asks why the first object has its score, or is above the second, and draws the answer or why there is none.
+const explain = async (box, turn, [first, second]) => {
+  box.replaceChildren(make("h4", "Why"), make("p", "…", "muted"));
+  let drawn;
+  try {
+    drawn = reasons(await source.explain(shown, first.object, second?.object));
+  } catch (error) {
+    drawn = [make("p", error.message, "refused")];
+  }
+  if (turn === compared) box.replaceChildren(make("h4", "Why"), ...drawn);
+};
+
+// A reason may cost as much as a fit: it is asked for once somebody has ticked objects, or on request for the first two.
+const offer = (box, turn, two, isAsked) => {
+  if (!source.explain) return;
+  if (isAsked) { explain(box, turn, two); return; }
+  const ask = make("button", "Why?");
+  ask.type = "button";
+  ask.addEventListener("click", () => explain(box, turn, two));
+  box.replaceChildren(ask);
+};
+
+// Draws the ticked objects: two side by side, or one with its reason; otherwise it says what to do.
+const compare = (isAsked) => attempt(async () => {
   const turn = ++compared, panel = byId("comparison");
   document.querySelectorAll("#ranking tbody input").forEach((box, at) => { box.checked = picked.includes(at); });
-  if (picked.length < 2) {
+  const chosen = [...picked].sort((one, other) => one - other).map((place) => ({ object: objects[place], place }));
+  const widths = chosen.map((one) => width(one.object.score));
+  if (chosen.length === 2) {
+    const known = await source.compared(shown, chosen[0].object, chosen[1].object);
+    if (turn !== compared) return;
+    panel.replaceChildren(...comparison(shown, chosen, known, source.chance, widths));
+  } else if (chosen.length === 1 && source.explain) panel.replaceChildren(...single(shown, chosen[0], widths[0]));
+  else {
     panel.replaceChildren(make("p", objects.length < 2 ? "" : "Tick two objects to compare them.", "muted"));
     return;
   }
-  const two = [...picked].sort((one, other) => one - other).map((place) => ({ object: objects[place], place }));
-  const known = await source.compared(shown, two[0].object, two[1].object);
-  if (turn !== compared) return;
-  const widths = two.map((one) => width(one.object.score));
-  panel.replaceChildren(...comparison(shown, two, known, source.chance, widths));
+  offer(panel.querySelector(".reason"), turn, chosen, isAsked);
 });
 
 const tick = (object, place) => {
@@ -120,7 +145,7 @@ const tick = (object, place) => {
   box.addEventListener("change", () => {
     picked = picked.filter((one) => one !== place);
     if (box.checked) picked = [...picked, place].slice(-2); // the two newest
-    compare();
+    compare(true);
   });
   return box;
 };
@@ -171,7 +196,7 @@ const draw = ({ node, says, columns, objects: ranked }) => {
   document.querySelector("#ranking tbody").replaceChildren(...ranked.map(row));
   region.scrollTop = 0;
   byId("answer").hidden = false;
-  compare();
+  compare(false);
 };
 
 const show = async (node) => {

@@ -17,7 +17,7 @@ from condrank.explorer.markup import Markup, escape, join, script_data, tag
 HTTP = {"source": "http"}
 EXPLORE = "explore"
 #: Parts of the script, in their order.
-SCRIPTS = ("sources.js", "compare.js", "page.js")
+SCRIPTS = ("sources.js", "compare.js", "why.js", "page.js")
 # A form, so that Enter in the field sends it.
 TOKEN_FORM = Markup(
     '<form id="locked" hidden><label for="token">Token of this service</label>'

@@ -7,6 +7,7 @@
 //   step(node, by)    the node so many places further in their order
 //   ranking(node, k)  { node, says, columns: [[name, text]], objects: [{ name, score, truth, node }] }
 //   compared(node, first, second)  what is known of two objects beside their scores: { columns, first, second, duel, above, why }
+//   explain(node, first, second)   why the first has its score, or is above the second, as /explain answers; only of a service
 //   chance(score)     the probability that the conditioning node beats an object with this score, or undefined
 // A node is { name, at }; an object has one if it can be picked itself. All answers may be promises.
 const MOST = 200; // suggestions at a time
@@ -80,17 +81,20 @@ const embedded = ({ names, columns, queries, scale, incoming }) => {
 
 const http = () => {
   let total = 0, isOneDomain = true, chance = () => undefined;
-  const get = async (path) => {
-    const token = byId("token").value;
-    const asked = fetch(path, token ? { headers: { Authorization: "Bearer " + token } } : {});
+  // With a body it is posted.
+  const get = async (path, body) => {
+    const token = byId("token").value, headers = token ? { Authorization: "Bearer " + token } : {};
+    const posted = body && { method: "POST", body: JSON.stringify(body) };
+    if (posted) headers["Content-Type"] = "application/json";
+    const asked = fetch(path, { headers, ...posted });
     const answer = await asked.catch(() => { throw new Error("The service does not answer."); });
-    const body = await answer.json();
+    const found = await answer.json();
     if (answer.status === 401) {
       byId("locked").hidden = false;
       throw new Error(token ? "This token is wrong." : "A token is needed.");
     }
-    if (!answer.ok) throw new Error(body.error.message);
-    return body;
+    if (!answer.ok) throw new Error(found.error.message);
+    return found;
   };
   const nodeOf = (name, role) => get(`nodes/${encodeURIComponent(name)}?role=${role}`);
   return {
@@ -137,5 +141,6 @@ const http = () => {
       const [own, other] = both.map((one) => columns.map((name) => cell(one.columns[name])));
       return { columns, first: own, second: other };
     },
+    explain: (node, first, second) => get("explain", { query: node.name, object: first.name, other: second?.name ?? null }),
   };
 };
