@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condrank import ConditionalRanker, TableRanker
-from condrank.report import write_report
+from condrank.report import first_five, write_report
 from explorer.chromium import View
 from report.games import make_games
 
@@ -21,7 +21,9 @@ def ranker():
 @pytest.fixture(scope="module")
 def contest(ranker, tmp_path_factory):
     path = tmp_path_factory.mktemp("contest") / "report.html"
-    return write_report(ranker, ranker.graph_, path, settings=[4, 1], folds=2, words=("players", None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(first_five, "SECONDS", 60.0)  # all reasons, however busy the machine is
+        return write_report(ranker, ranker.graph_, path, settings=[4, 1], folds=2, words=("players", None))
 
 
 @pytest.fixture(scope="module")
@@ -121,14 +123,17 @@ def test_two_ticked_objects_are_compared(view, ranker):
     assert view.text("#comparison") == "Tick two objects to compare them."
 
 
-def test_the_first_two_come_with_a_probability_and_a_reason(view, ranker):
+def test_the_first_five_come_with_probabilities_and_reasons(view, ranker):
     busiest = ranker.query_ids_[int(np.argmax((~np.isnan(ranker.graph_.to_dense())).sum(axis=1)))]
     view.fill("#node", busiest)
     view.press("ENTER")
-    one, other = ranker.rank([busiest], top=2).ids[0]
+    one, other, third = ranker.rank([busiest], top=3).ids[0]
     assert "Which score is higher" in view.text("#comparison")
     assert view.text("#comparison .why").startswith(f"{one} is ranked above {other} for {busiest}")
-    view.all("#ranking tbody input")[4].click()
+    boxes = view.all("#ranking tbody input")
+    boxes[2].click()
+    assert view.text("#comparison .why").startswith(f"{other} is ranked above {third} for {busiest}")
+    boxes[6].click()
     assert view.all("#comparison .why") == []
 
 

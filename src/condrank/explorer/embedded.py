@@ -15,6 +15,8 @@ MOST_BYTES = 1_800_000
 MOST_TEXT = 120
 #: Characters of the reason of an order.
 MOST_REASON = 1000
+#: Two places of a ranking, the probability that the first of them has the higher score, and why it is above the other.
+Reason = tuple[int, int, float, str]
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class RankedNode:
         Positions and ids of the ranked objects.
     scores, truth : sequence of float
         Their scores, and the observed relation, NaN if there is none.
-    first_two : tuple of (float, str) or None
-        Probability that the first object has a higher score than the second, and why; None if it is not known.
+    reasons : sequence of (int, int, float, str)
+        Two places, the probability that the first of them has the higher score, and why; as far as they are known.
     """
 
     position: int
@@ -50,7 +52,7 @@ class RankedNode:
     object_names: Sequence[Any]
     scores: Sequence[float]
     truth: Sequence[float]
-    first_two: tuple[float, str] | None = None
+    reasons: Sequence[Reason] = ()
 
 
 def embedded_data(
@@ -60,7 +62,7 @@ def embedded_data(
 
     ``names`` has each node that occurs once. ``queries`` has for each conditioning node: the number of its name, loss,
     number of observed objects, cells, numbers of the ranked objects' names, their scores, the truth, null if it was
-    not observed, and the probability and the reason of the order of the first two, where they are known.
+    not observed, and where they are known, two places with the probability and the reason of their order.
 
     Parameters
     ----------
@@ -97,8 +99,8 @@ def embedded_data(
             [rounded(score) for score in one.scores],
             [rounded(value) for value in one.truth],
         ]
-        if one.first_two is not None:
-            query.append([rounded(one.first_two[0]), one.first_two[1][:MOST_REASON]])
+        if one.reasons:
+            query.append([[*places, rounded(above), why[:MOST_REASON]] for *places, above, why in one.reasons])
         size += len(json.dumps([query, names[before:]], separators=(",", ":")))
         if size > MOST_BYTES and queries:
             break

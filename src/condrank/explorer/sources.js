@@ -71,9 +71,9 @@ const embedded = ({ names, columns, queries, scale, incoming }) => {
         const place = query[OBJECTS].findIndex((object) => names[object] === second.name);
         duel = place < 0 ? undefined : chance(query[SCORES][place]);
       }
-      // The probability and the reason are known for the first two of some rankings.
-      const ranked = queries[node.at], isFirstTwo = first.place === 0 && second.place === 1;
-      const [above, why] = (isFirstTwo && ranked[SURE]) || [];
+      // The probability and the reason are known for the first five of some rankings.
+      const known = (queries[node.at][SURE] ?? []).find(([one, two]) => one === first.place && two === second.place);
+      const [, , above, why] = known ?? [];
       return { columns, first: own, second: other, duel, above, why };
     },
   };

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from condrank.explorer import RankedNode, embedded_data
+from condrank.explorer.embedded import Reason
 from condrank.nodes import Nodes
 from condrank.report.rankings import Rankings, shown_table
 
@@ -18,7 +19,7 @@ def explorer_data(
     nodes: Nodes,
     one_domain: bool,
     scale: str | None = None,
-    sure: Mapping[int, tuple[float, str]] | None = None,
+    sure: Mapping[int, Sequence[Reason]] | None = None,
 ) -> dict[str, Any]:
     """Names, columns and rankings of the conditioning nodes, as many as fit into the page.
 
@@ -32,8 +33,8 @@ def explorer_data(
         Whether conditioning nodes and objects are the same nodes, with the same names.
     scale : str or None
         What scores say about who wins, see `condrank.report.probability`; None if they say nothing.
-    sure : mapping of int to (float, str), optional
-        What `condrank.report.first_two` found, by row of the rankings.
+    sure : mapping of int to sequence of (int, int, float, str), optional
+        What `condrank.report.first_five` found, by row of the rankings.
     """
     table = shown_table(nodes)
     columns = [] if table is None else list(table.kinds)[:MOST_COLUMNS]
@@ -51,7 +52,7 @@ def explorer_data(
             object_names=[rankings.object_ids[one] for one in objects],
             scores=rankings.scores[place].tolist(),
             truth=rankings.truth[place].tolist(),
-            first_two=None if sure is None else sure.get(place),
+            reasons=() if sure is None else sure.get(place, ()),
         )
 
     return embedded_data(len(rankings), ranked, columns, one_domain) | {"scale": scale, "incoming": rankings.incoming}

@@ -27,7 +27,7 @@ from condrank.report.card import describe_known, describe_model, known_share, li
 from condrank.report.certainty import certainty
 from condrank.report.explorer import explorer_data
 from condrank.report.extremes import extremes
-from condrank.report.first_two import first_two
+from condrank.report.first_five import first_five
 from condrank.report.headline import hardest, headline
 from condrank.report.leaders import best_matches, find_leaders, is_contest, leaderboard
 from condrank.report.measured import SETTINGS, measure_settings, similarity_of
@@ -184,7 +184,7 @@ def write_report(
         "diagnosis": sections.diagnosis(diagnosed, relation, loss),
     }
     first = graph.objects if ranks_incoming(fitted) else graph.nodes
-    sure = first_two(fitted, encoded, rankings)
+    sure = first_five(fitted, encoded, rankings)
     data = explorer_data(rankings, first, not graph.is_two_domain, scale, sure)
     page = _fill(title, parts, data, _left_out(rankings, len(data["queries"]), nouns), nouns)
     _write(target, page.html.encode("utf-8", errors="replace"))
