@@ -105,6 +105,7 @@ def test_truth_and_columns_are_shown(view, ranker):
     assert view.texts("#columns dt") == ["rock", "paper", COLUMN]
     assert view.texts("#columns dd")[2] == ranker.row("player 30")[COLUMN]
     assert "of its observed pairs are ordered right." in view.text("#says")
+    assert not view.one("#asks-sure").is_displayed()  # only a service can be asked
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -171,6 +171,7 @@ const row = (object, place) => {
   line.append(first, make("td", String(place + 1), "number"), header, make("td", number(object.score), "number"), meter);
   const chance = source.chance(object.score);
   if (chance !== undefined) line.append(make("td", percent(chance), "number"));
+  if (object.std !== undefined) line.append(make("td", number(object.std), "number"), make("td", percent(object.best), "number"));
   if (!source.hasTruth) return line;
   const isKnown = object.truth !== null;
   const truth = make("td", isKnown ? number(object.truth) : "", isKnown ? "number" : "number missing");
@@ -192,6 +193,7 @@ const draw = ({ node, says, columns, objects: ranked }) => {
   }));
   const wins = ranked.some((object) => source.chance(object.score) !== undefined);
   byId("chance").hidden = !wins;
+  byId("std").hidden = byId("best").hidden = !ranked.some((object) => object.std !== undefined);
   byId("ranking").classList.toggle("wins", wins); // a phone has room for one of score and chance
   document.querySelector("#ranking tbody").replaceChildren(...ranked.map(row));
   region.scrollTop = 0;
@@ -202,7 +204,7 @@ const draw = ({ node, says, columns, objects: ranked }) => {
 const show = async (node) => {
   const turn = ++asked;
   const k = Math.max(1, Math.floor(Number(places.value)) || source.places);
-  const answer = await source.ranking(node, k);
+  const answer = await source.ranking(node, k, byId("sure").checked);
   if (turn !== asked) return false;
   draw(answer);
   return true;
@@ -256,6 +258,15 @@ byId("ranking").addEventListener("keydown", (event) => {
   target.focus();
 });
 places.addEventListener("change", () => attempt(async () => { if (shown) await show(shown); }));
+// A model without standard deviations is refused: the ranking stays, and the box is as it was.
+byId("sure").addEventListener("change", (event) => attempt(async () => {
+  try {
+    if (shown) await show(shown);
+  } catch (error) {
+    event.target.checked = false;
+    throw error;
+  }
+}));
 byId("previous").addEventListener("click", () => turn(-1));
 byId("next").addEventListener("click", () => turn(1));
 byId("locked")?.addEventListener("submit", (event) => { event.preventDefault(); start(); });
@@ -269,4 +280,5 @@ input.placeholder = "Any part of a name";
 places.value = source.places;
 if (source.most) places.max = source.most;
 byId("truth").hidden = !source.hasTruth;
+byId("asks-sure").hidden = !source.hasStd;
 start();

@@ -2,10 +2,11 @@
 //   places       how many places of a ranking are shown at first
 //   most         the largest number of places, or undefined if the source itself refuses too large ones
 //   hasTruth     whether it knows the observed relation
+//   hasStd       whether it can be asked how sure the places of a ranking are
 //   start()      a line about the model, or undefined
 //   find(text)   { total, nodes }: how many names contain the text, and the first of these nodes
 //   step(node, by)    the node so many places further in their order
-//   ranking(node, k)  { node, says, columns: [[name, text]], objects: [{ name, score, truth, node }] }
+//   ranking(node, k, sure)  { node, says, columns: [[name, text]], objects: [{ name, score, truth, node, std, best }] }
 //   compared(node, first, second)  what is known of two objects beside their scores: { columns, first, second, duel, above, why }
 //   explain(node, first, second)   why the first has its score, or is above the second, as /explain answers; only of a service
 //   chance(score)     the probability that the conditioning node beats an object with this score, or undefined
@@ -35,6 +36,7 @@ const embedded = ({ names, columns, queries, scale, incoming }) => {
     places: Math.min(most, 20),
     most,
     hasTruth: true,
+    hasStd: false,
     chance,
     start() {},
     // Names that begin with the text first, then those that contain it.
@@ -101,6 +103,7 @@ const http = () => {
     places: 20,
     most: undefined,
     hasTruth: false,
+    hasStd: true,
     chance: (score) => chance(score),
     async start() {
       const { model } = await get("health");
@@ -122,15 +125,17 @@ const http = () => {
       total = page.total; // a new model may have other nodes
       return page.ids.length ? { name: String(page.ids[0]) } : node;
     },
-    async ranking(node, k) {
-      const name = encodeURIComponent(node.name);
-      const [ranked, known] = await Promise.all([get(`rank/${name}?k=${k}`), nodeOf(node.name, "queries")]);
+    async ranking(node, k, sure) {
+      const asked = sure
+        ? get("rank", { queries: [node.name], k, std: true }).then((answer) => answer.rankings[0])
+        : get(`rank/${encodeURIComponent(node.name)}?k=${k}`);
+      const [ranked, known] = await Promise.all([asked, nodeOf(node.name, "queries")]);
       return {
         node: { name: String(known.id), at: known.position },
         says: "",
         columns: Object.entries(known.columns).map(([key, value]) => [key, cell(value)]),
-        objects: ranked.ranking.map(({ id, score }) => ({
-          name: String(id), score, node: isOneDomain ? { name: String(id) } : undefined,
+        objects: ranked.ranking.map(({ id, score, std, top_probability: best }) => ({
+          name: String(id), score, std, best, node: isOneDomain ? { name: String(id) } : undefined,
         })),
       };
     },
