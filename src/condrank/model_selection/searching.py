@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -225,9 +226,12 @@ class Searching:
         return found
 
     def _last_flops(self, candidate: Candidate) -> float:
-        """Operations of the fit for the last judgement and of that to the whole graph."""
+        """Operations of the fit for the last judgement and of that to the whole graph, in double precision: twice."""
         alpha = candidate.alphas[len(candidate.alphas) // 2] if candidate.alphas else None
-        return 2 * work(candidate.at(alpha, None), self.graph)[1]
+        last = candidate.at(alpha, None)
+        if not candidate.is_baseline:
+            last = replace(last, ranker=changed(last.ranker, **self._precision))
+        return (1 + 2) * work(last, self.graph)[1]
 
     def _last_fits(self, candidate: Candidate) -> float:
         """Their seconds."""
@@ -260,15 +264,18 @@ class Searching:
         """The estimator of a candidate for a graph, with the precision of the last fit."""
         if candidate.is_baseline:
             return candidate.estimator()
-        given = self.given
-        params: dict[str, Any] = PRECISION if given is None else {"tol": given.tol, "max_iter": given.max_iter}
-        ranker = candidate.ranker
+        params, ranker = self._precision, candidate.ranker
         if candidate.n_steps:
             ranker = weighted(candidate, graph if candidate.preparation == RAW else self._prepared(candidate, graph))
         plain = not ranker.compared and ranker.pairwise_kernel is None and ranker.n_components is None
-        if given is None and plain and max(graph.shape) > MOST_EXACT:
+        if self.given is None and plain and max(graph.shape) > MOST_EXACT:
             params = params | {"n_components": "auto", "random_state": 0}
         return Candidate(candidate.name, changed(ranker, **params), candidate.preparation).estimator()
+
+    @property
+    def _precision(self) -> dict[str, Any]:
+        """The precision of the last fit."""
+        return PRECISION if self.given is None else {"tol": self.given.tol, "max_iter": self.given.max_iter}
 
     @staticmethod
     def _prepared(candidate: Candidate, graph: RelationGraph) -> RelationGraph:
@@ -276,7 +283,7 @@ class Searching:
 
     def reserved_loss(self, candidate: Candidate) -> tuple[float, float]:
         """Rank loss on the reserved part and its standard error, by a fit to the rest of the graph."""
-        if self.reserved is None or not self.budget.affords(self._last_fits(candidate) / 2):
+        if self.reserved is None or not self.budget.affords(self._last_fits(candidate)):
             return float("nan"), float("nan")
         train, test = self.reserved
         fitted = self.final(candidate, train).fit(train)
