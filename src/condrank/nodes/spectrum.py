@@ -6,6 +6,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from condrank.base.measured import (
     CONSTANT_RIDGE_SHARE,
@@ -114,7 +115,7 @@ def constant_part(K: np.ndarray) -> float:
         factor = np.linalg.cholesky(K)
     except np.linalg.LinAlgError:
         return 0.0
-    total = float((np.linalg.solve(factor, np.ones(len(K))) ** 2).sum())
+    total = float((solve_triangular(factor, np.ones(len(K)), lower=True, check_finite=False) ** 2).sum())
     return 1 / total if total > 0 and np.isfinite(total) else 0.0
 
 

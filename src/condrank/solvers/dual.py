@@ -12,9 +12,11 @@ An iteration costs one product with K̄, O(n_pairs (n + m)) for Kronecker kernel
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
+from condrank.nodes.spectrum import constant_part
 from condrank.objective.edge_loss import LossRoot
 from condrank.objective.losses import QUADRATIC, Loss
 from condrank.objective.relations import Relation
@@ -24,7 +26,7 @@ from condrank.problem.sizes import single_precision_pays
 from condrank.products.edge_kernels import EdgeKernel
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.dual_plan import plan_preconditioner
-from condrank.solvers.edge_preconditioner import EdgePreconditioner
+from condrank.solvers.edge_preconditioner import EdgePreconditioner, kronecker
 from condrank.solvers.krylov import Iterated, Operator
 from condrank.solvers.main_effects import MainEffects
 from condrank.solvers.refinement import refined
@@ -67,6 +69,13 @@ class DualSystem:
     ) -> DualSystem:
         """The system of a relation's Kronecker kernel of K (n, n) and G (m, m); G is None in a single domain."""
         return cls(KroneckerEdges(relation, K, G, edges, backend), loss, backend)
+
+    @cached_property
+    def constants(self) -> tuple[float, float]:
+        """The constants in the node kernels of both sides, for a Kronecker edge kernel."""
+        kernel = kronecker(self)
+        c = constant_part(kernel.K)
+        return c, c if kernel.G is kernel.K else constant_part(kernel.G)
 
     def single(self) -> DualSystem | None:
         """The same system in single precision; None if it already is, or if its kernel has no such form."""

@@ -27,7 +27,6 @@ from condrank.base.measured import (
     UNEVEN_ITERATIONS_FACTOR,
     UNEVEN_MEAN_SQUARES_FACTOR,
 )
-from condrank.nodes.spectrum import constant_part
 from condrank.problem.expected import Strengths, dual_steps, moment_steps
 from condrank.products.kronecker import KroneckerEdges
 from condrank.products.sampled import SampledProducts
@@ -62,7 +61,7 @@ class MainEffects:
     def __init__(self, system: DualSystem):
         kernel, edges, sign = kronecker(system), system.edges, kronecker(system).relation.sign
         self.system, (n, m) = system, edges.shape
-        c, c_objects = constant_part(kernel.K), constant_part(kernel.G)
+        c, c_objects = system.constants
         sources, targets, weights = edges.sources, edges.indices, system.weights.astype(np.float64)
         # Ends of an edge that are main effects, and their signs; node kernels, their constants and factors.
         if system.loss.centres_rows:
@@ -179,7 +178,7 @@ def rest_steps(
     """
     kernel, edges = kronecker(system), system.edges
     weights = system.weights.astype(np.float64)
-    c, c_objects = constant_part(kernel.K), constant_part(kernel.G)
+    c, c_objects = system.constants
     share, size = kernel.distinct_share, float(np.prod(edges.shape))
     square = np.prod([centred_square(K, one) for K, one in ((kernel.K, c), (kernel.G, c_objects))])
     square = float(weights.mean()) ** 2 * float(square) / (2 if kernel.relation.sign else 1)
