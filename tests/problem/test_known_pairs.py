@@ -10,7 +10,7 @@ from builders import known_in_blocks
 from condrank import ConditionalRanker, RelationGraph
 from condrank.fitting.reading import read_settings
 from condrank.objective.relations import get_relation
-from condrank.problem.known_pairs import KnownPairs, degree_weights, ritz_values, unevenly_known
+from condrank.problem.known_pairs import KnownShares, degree_weights, ritz_values, unevenly_known
 from condrank.problem.problem import Problem
 from condrank.solvers.primal import PrimalSolver
 from condrank.solvers.system import Options
@@ -39,7 +39,7 @@ def test_shares_are_those_of_all_directions(seed, relation, alpha, wanted, uneve
     graph = RelationGraph(X, np.where(known, 1.0, np.nan), objects=G if relation == "ordinary" else None)
     problem = problem_of(graph, relation=relation, alpha=alpha)
     edges, weights = graph.relation, degree_weights(graph.relation, relation != "ordinary")
-    pairs = KnownPairs(get_relation(relation), edges, *problem.samples, weights)
+    pairs = KnownShares(get_relation(relation), edges, *problem.samples, weights)
     found, kept = pairs.shares(alpha, wanted, 200)
     roots = [np.ones(len(K)) if w is None else np.sqrt(w) for w, K in zip(weights, (X, X), strict=True)]
     if relation == "ordinary":
@@ -77,7 +77,7 @@ def test_random_pairs_are_known_as_expected(relation):
     rng = np.random.default_rng(2)
     graph = RelationGraph(rng.normal(size=(300, 4)), np.where(rng.random((300, 300)) < 0.2, 1.0, np.nan))
     problem = problem_of(graph, relation=relation, alpha=1.0)
-    pairs = KnownPairs(get_relation(relation), problem.observed, *problem.samples, (None, None), problem.distinct)
+    pairs = KnownShares(get_relation(relation), problem.observed, *problem.samples, (None, None), problem.distinct)
     least, most = pairs.extremes(1.0)
     assert 0.7 < least <= 1 <= most < 1.4
 
@@ -85,7 +85,7 @@ def test_random_pairs_are_known_as_expected(relation):
 def test_few_pairs_say_nothing():
     graph = RelationGraph.from_edges(np.random.default_rng(0).normal(size=(3000, 3)), *random_pairs(3000, 9000))
     problem = problem_of(graph)
-    pairs = KnownPairs(get_relation("ordinary"), problem.observed, *problem.samples, (None, None))
+    pairs = KnownShares(get_relation("ordinary"), problem.observed, *problem.samples, (None, None))
     assert pairs.extremes(1.0) == (1.0, 1.0)
 
 

@@ -11,13 +11,8 @@ from condrank.objective.losses import get_loss
 from condrank.objective.relations import get_relation
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
-from condrank.solvers.explicit import (
-    explicit_bytes,
-    product_features,
-    solve_explicit,
-    solve_positive,
-    weight_matrix,
-)
+from condrank.solvers.explicit import explicit_bytes, solve_explicit, solve_positive
+from condrank.solvers.product_features import product_features, weight_matrix
 from reference import edge_kernel
 from reference_baselines import RELATIONS
 

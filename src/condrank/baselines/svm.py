@@ -17,7 +17,8 @@ from condrank.models.model import Model
 from condrank.observations import Edges
 from condrank.observations.edges import all_edges
 from condrank.rankers.checks import as_graph, check_agreement
-from condrank.solvers.explicit import MAX_BYTES, n_product_features, product_features, weight_matrix
+from condrank.solvers.explicit import MAX_BYTES
+from condrank.solvers.product_features import n_product_features, product_features, weight_matrix
 
 
 class RankSVM(WeightedBaseline):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 SHOWN = 5  # rows of the leaderboard
-
-
 HELD_OUT = {1: "pairs", 2: "queries", 3: "objects", 4: "nodes"}  # by setting
 
 
@@ -14,9 +12,9 @@ def search_lines(found: Any, setting: int = 4) -> list[str]:
     """The first rows of the leaderboard, the best baseline, and the sentence about the choice."""
     if found is None:
         return []
-    rows = [*found.leaderboard_]
-    baseline = next((row for row in rows if row.is_baseline), None)
-    shown = rows[:SHOWN] + [row for row in rows[SHOWN:] if row.chosen or row is baseline]
-    more = len(rows) - len(shown)
-    title = f"rank loss on held-out {HELD_OUT[setting]}" + (f", the best of {len(rows)}:" if more else ":")
+    from condrank.model_selection.leaderboard import shortened
+
+    shown, more = shortened(found.leaderboard_, SHOWN)
+    best = f", the best of {len(found.leaderboard_)}:" if more else ":"
+    title = f"rank loss on held-out {HELD_OUT[setting]}{best}"
     return [title, *(f"  {row}" for row in shown), found.summary_]

@@ -84,3 +84,13 @@ def finished(
     last = np.where(places >= 0, places, np.iinfo(np.intp).max)
     order = np.lexsort((last, -scores), axis=1)
     return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+def search_each(scores: Any, k: int, restriction: Restriction, each: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Search among the candidates of each conditioning node."""
+    found = []
+    for row, columns in enumerate(each):
+        one = np.array([row])
+        found.append(search(scores.take(one), k, restriction.take(one).among(columns)))
+    places, values = zip(*found, strict=True) if found else (np.zeros((0, k), dtype=np.intp), np.zeros((0, k)))
+    return np.concatenate(places), np.concatenate(values)

@@ -15,9 +15,10 @@ from condrank.fitting.known import is_known, known_rows
 from condrank.frames.ids import Ids
 from condrank.graph import RelationGraph
 from condrank.index.approximate import ApproximateSearch, check_recall
-from condrank.index.exact import search
+from condrank.index.exact import search, search_each
 from condrank.index.growing import GrowingRows
 from condrank.index.names import Names, look_up
+from condrank.index.reading import check_scored, named, object_nodes
 from condrank.index.snapshot import Snapshot
 from condrank.index.vectors import ModelScores, VectorScores, known_by_place
 from condrank.models.inner_products import InnerProducts
@@ -51,9 +52,9 @@ class ObjectIndex:
         fitted = fitted_of(ranker)
         scorer = fitted.model
         recall = check_recall(recall)
-        nodes = _object_nodes(ranker, objects)
+        nodes = object_nodes(ranker, objects)
         if nodes is not None and not isinstance(objects, Nodes):
-            nodes = _named(nodes, ids)
+            nodes = named(nodes, ids)
         if nodes is None and not len(fitted.objects):
             raise ValueError("objects must be given: this ranker does not keep its training objects")
         names = (fitted.objects if nodes is None else nodes).ids if ids is None else ids
@@ -67,7 +68,7 @@ class ObjectIndex:
                     f"of this {type(ranker).__name__} are those of its training nodes alone; use kind='exact'"
                 )
             held: Any = (nodes,)
-            _check_scored(scorer, nodes)
+            check_scored(scorer, nodes)
         else:
             held = products.of_objects(nodes)
         self._set(products, Snapshot(held, n, np.zeros(0, dtype=np.intp), names), None)
@@ -190,7 +191,7 @@ class ObjectIndex:
         scores = self._scores(nodes, held.objects)
         scores = scores.negated() if order == "worst" else scores
         if each is not None:
-            places, values = self._for_each(scores, k, restriction, each)
+            places, values = search_each(scores, k, restriction, each)
         elif restriction.columns is None and self._near is not None:
             places, values = self._near.search(scores, k, held.n, restriction)
         else:
@@ -223,7 +224,7 @@ class ObjectIndex:
         ndarray of int
             Their positions.
         """
-        nodes = _named(read_side(self.ranker, objects, "objects"), ids)
+        nodes = named(read_side(self.ranker, objects, "objects"), ids)
         with self._changing:
             held = self._held
             if (ids is None) != (self._names is None):
@@ -231,7 +232,7 @@ class ObjectIndex:
                 raise ValueError(f"the objects of the index {need}")
             new = None if self._names is None else self._names.check_new(ids, len(nodes))
             if self._products is None:
-                _check_scored(fitted_of(self.ranker).model, nodes)
+                check_scored(fitted_of(self.ranker).model, nodes)
                 new_objects: Any = (nodes,)
                 joined: Any = (*held.objects, nodes)
             else:
@@ -338,36 +339,3 @@ class ObjectIndex:
             found[places[places >= 0]] = np.flatnonzero(places >= 0)
         found[held.gone] = -1
         return known.places(rows, found, len(objects))
-
-    def _for_each(
-        self, scores: Any, k: int, restriction: Restriction, each: list[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Search among the candidates of each conditioning node."""
-        found = []
-        for row, columns in enumerate(each):
-            one = np.array([row])
-            found.append(search(scores.take(one), k, restriction.take(one).among(columns)))
-        places, values = zip(*found, strict=True) if found else (np.zeros((0, k), dtype=np.intp), np.zeros((0, k)))
-        return np.concatenate(places), np.concatenate(values)
-
-
-def _object_nodes(ranker: Any, objects: Any) -> Nodes | None:
-    """Objects as nodes; None means the training objects."""
-    if objects is None:
-        return None
-    if isinstance(objects, RelationGraph):
-        return read_pair(ranker, objects, None)[1]
-    return objects if isinstance(objects, Nodes) else read_side(ranker, objects, "objects")
-
-
-def _named(nodes: Nodes, ids: Any) -> Nodes:
-    """New objects with their ids, by which known nodes are recognised; labels of a frame come first."""
-    if ids is None or nodes.ids is not None or nodes.index is not None or np.shape(ids) != (len(nodes),):
-        return nodes
-    return Nodes(nodes.base, nodes.index, np.asarray(ids), nodes.is_kernel, nodes.columns, True)
-
-
-def _check_scored(scorer: Any, nodes: Nodes | None) -> None:
-    """Refuse objects that the model cannot score, such as new ones for a kernel that only knows training nodes."""
-    if nodes is not None:
-        next(iter(scorer.blocks(None, nodes.block(slice(1)))))

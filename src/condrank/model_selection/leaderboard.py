@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, overload
 
@@ -45,6 +45,17 @@ class LeaderboardRow:
         error = "" if self.standard_error != self.standard_error else f" ± {self.standard_error:.4f}"
         marks = (" (baseline)" if self.is_baseline else "") + (" ← chosen" if self.chosen else "")
         return f"{self.loss:.4f}{error}  {self.seconds:6.1f} s  {self.name}{marks}"
+
+
+def shortened(rows: Iterable[LeaderboardRow], n: int) -> tuple[list[LeaderboardRow], list[LeaderboardRow]]:
+    """The first n rows with the chosen one and the best baseline, which may stand below; and all others."""
+    listed = list(rows)
+    baseline = next((row for row in listed if row.is_baseline), None)
+    shown: list[LeaderboardRow] = []
+    rest: list[LeaderboardRow] = []
+    for place, row in enumerate(listed):
+        (shown if place < n or row.chosen or row is baseline else rest).append(row)
+    return shown, rest
 
 
 class Leaderboard(Sequence[LeaderboardRow]):

@@ -109,7 +109,7 @@ def primal_steps(
     With s = σσ'/(σσ' + λ/ρ), ρ = n_pairs/size, the preconditioned system is √s (UᵀMU/ρ) √s + 1 - s for the mask M. In
     l directions U the sampled part spreads over (1 ± √y)², y = (1 - ρ) l/n_pairs. The largest eigenvalue follows from
     l = Σ s. The smallest is the minimum of that of the l strongest directions and 1 - s of the rest, for the best l.
-    ``extremes`` are the least and the most share of ρ with which a direction is known (`KnownPairs`): they replace 1.
+    ``extremes`` are the least and the most share of ρ with which a direction is known (`KnownShares`): they replace 1.
     """
     density = n_pairs / size
     least, most = extremes

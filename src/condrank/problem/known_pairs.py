@@ -51,7 +51,7 @@ def unevenly_known(edges: Edges) -> bool:
     )
 
 
-class KnownPairs:
+class KnownShares:
     """The known pairs among the sampled nodes, relative to ρ ω ω', in the eigenvectors of the weighted kernels. O(m³).
 
     Parameters

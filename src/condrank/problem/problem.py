@@ -25,7 +25,7 @@ from condrank.nodes import Nodes
 from condrank.nodes.spectrum import KernelSample
 from condrank.observations import Edges, Factored, Observations
 from condrank.problem.expected import Expected, Strengths, dual_steps, edge_strengths, moment_steps
-from condrank.problem.known_pairs import KnownPairs, degree_weights, unevenly_known
+from condrank.problem.known_pairs import KnownShares, degree_weights, unevenly_known
 from condrank.problem.settings import Settings
 from condrank.problem.side import Side
 from condrank.problem.sizes import Sizes
@@ -167,12 +167,12 @@ class Problem:
         return 1 - self.both_ways / 2 if self.settings.relation.sign else 1.0
 
     @cached_property
-    def known_pairs(self) -> KnownPairs | None:
+    def known_pairs(self) -> KnownShares | None:
         """The known pairs among sampled nodes; None if degrees are even, as those of a random sample of pairs are."""
         if not isinstance(self.observed, Edges) or not unevenly_known(self.observed):
             return None
         weights = degree_weights(self.observed, not self.sizes.two_domains)
-        return KnownPairs(self.settings.relation, self.observed, *self.samples, weights, self.distinct)
+        return KnownShares(self.settings.relation, self.observed, *self.samples, weights, self.distinct)
 
     @cached_property
     def spectra(self) -> Strengths:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from condrank.explorer.markup import Markup, join, tag
+from condrank.model_selection.leaderboard import shortened
 from condrank.report.markup import table
 from condrank.report.sections import loss
 from condrank.tables.searched import Searched
@@ -15,11 +16,7 @@ SHOWN = 10
 
 def searched(found: Searched) -> Markup:
     """The sentence of the search, and its leaderboard: rank loss ± standard error, seconds, baseline or chosen."""
-    rows = [*found.leaderboard_]
-    baseline = next((row for row in rows if row.is_baseline), None)
-    at_once = [place < SHOWN or row.chosen or row is baseline for place, row in enumerate(rows)]
-    shown = [row for row, is_shown in zip(rows, at_once, strict=True) if is_shown]
-    rest = [row for row, is_shown in zip(rows, at_once, strict=True) if not is_shown]
+    shown, rest = shortened(found.leaderboard_, SHOWN)
     text = (
         "Rank loss on what the search held out, ± standard error; all candidates were judged on the same holdouts. "
         "The best of many losses is a little too good."
@@ -27,7 +24,9 @@ def searched(found: Searched) -> Markup:
     pieces = [tag("p", found.summary_), tag("p", text, class_="muted"), _board("Leaderboard of the search", shown)]
     if rest:
         more = _board("The other candidates", rest)
-        pieces.append(tag("details", tag("summary", f"The other {len(rest):,} of {len(rows):,} candidates"), more))
+        pieces.append(
+            tag("details", tag("summary", f"The other {len(rest):,} of {len(found.leaderboard_):,} candidates"), more)
+        )
     return join(pieces)
 
 

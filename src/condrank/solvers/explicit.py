@@ -34,6 +34,7 @@ from condrank.problem.problem import Problem
 from condrank.products.sampled import SampledProducts
 from condrank.solvers.costs import listed_bytes, peak_with_coordinates
 from condrank.solvers.intercept import Means
+from condrank.solvers.product_features import n_product_features, product_features, product_weights, weight_matrix
 from condrank.solvers.system import DEFAULTS, ONLY_DUAL, Cost, Options, Peak, Solution, Solver
 
 MAX_BYTES = 4 * 2**30
@@ -192,45 +193,6 @@ def explicit_bytes(relation: Relation, r: int, r_objects: int, n_pairs: int, fea
     return 8 * (n_pairs**2 + min(BLOCK_ENTRIES, n_pairs**2) * (3 if relation.sign else 2) + both)
 
 
-def n_product_features(relation: Relation, r: int, r_objects: int) -> int:
-    """Number of product features of an edge: r r', or r(r + 1)/2 (symmetric), r(r - 1)/2 (reciprocal)."""
-    return r * (r + relation.sign) // 2 if relation.sign else r * r_objects
-
-
-def product_features(relation: Relation, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Features (E, p) of edges with coordinates (E, r) of their starting and (E, r') of their ending nodes.
-
-    Ordinary: all products z_k z'_l. Symmetric and reciprocal: (z_k z'_l ± z_l z'_k)/√2 for k < l, and z_k z'_k
-    (symmetric): Π[z z'ᵀ] in an orthonormal basis of the symmetric or skew matrices. O(Ep).
-    """
-    if not relation.sign:
-        return (starts[:, :, None] * ends[:, None, :]).reshape(len(starts), -1)
-    one, other, scale = _basis(relation, starts.shape[1])
-    Phi = starts[:, one] * ends[:, other]
-    Phi += relation.sign * (starts[:, other] * ends[:, one])
-    Phi *= scale
-    return Phi
-
-
-def weight_matrix(relation: Relation, weights: np.ndarray, r: int, r_objects: int) -> np.ndarray:
-    """W (r, r') from weights (p,) of the product features: zᵀWz' = ⟨weights, features of the edge⟩."""
-    if not relation.sign:
-        return weights.reshape(r, r_objects)
-    one, other, scale = _basis(relation, r)
-    W = np.zeros((r, r))
-    W[one, other] = scale * weights
-    W += relation.sign * W.T
-    return W
-
-
-def product_weights(relation: Relation, W: np.ndarray) -> np.ndarray:
-    """Weights (p,) of the product features from W = Π[W]: the inverse of `weight_matrix`."""
-    if not relation.sign:
-        return W.ravel()
-    one, other, scale = _basis(relation, len(W))
-    return W[one, other] / np.where(one == other, 2 * scale, scale)
-
-
 def solve_positive(G: np.ndarray, rhs: np.ndarray, alpha: float) -> np.ndarray:
     """(G + λI)⁻¹ rhs for a positive semi-definite G, up to a part in the null space of G. Overwrites G.
 
@@ -339,12 +301,6 @@ class _Examples:
         for block, starts, ends in self.blocks(sum(W.shape)):
             W += starts.T @ (a[block, None] * ends)
         return W
-
-
-def _basis(relation: Relation, r: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Index pairs k ≤ l (k < l, reciprocal), and the scale of z_k z'_l ± z_l z'_k for each."""
-    one, other = np.triu_indices(r, k=0 if relation.sign > 0 else 1)
-    return one, other, np.where(one == other, 0.5, np.sqrt(0.5))
 
 
 def _check_size(needed: int, size: int, features: str, max_bytes: int) -> None:

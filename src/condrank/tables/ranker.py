@@ -17,21 +17,26 @@ from condrank.frames.ids import Ids
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import NodeTransformer
-from condrank.kernels import Kernel, read_kernel
 from condrank.nodes import Nodes
-from condrank.nodes.similarity import check_kernel
 from condrank.rankers.aligned import finite_pairs
 from condrank.rankers.base import Ranker, fitted_of
 from condrank.rankers.intervals import recalibrated as recalibrate
 from condrank.rankers.ranking import Ranking, finite_blocks, rank_objects, without_self
 from condrank.rankers.restrictions import joined, read_restriction
 from condrank.rankers.uncertain import with_std
-from condrank.tables.defaults import can_split, default_ranker, is_mixed, is_split
+from condrank.tables.defaults import default_ranker
 from condrank.tables.explained import TableExplained
 from condrank.tables.graphs import as_graph_of_tables
 from condrank.tables.intervals import TableIntervals
 from condrank.tables.known import know
-from condrank.tables.transformers import imputes, make_transformer
+from condrank.tables.transformers import (
+    check_kernels,
+    check_matrices,
+    fitted_transformer,
+    imputes,
+    make_transformer,
+    takes_matrix,
+)
 from condrank.tables.uncertain import UncertainTables
 
 if TYPE_CHECKING:
@@ -310,24 +315,11 @@ class TableRanker(TableIntervals, TableExplained, UncertainTables):
     def _read(self, method: str, nodes: Any, edges: Any, options: dict[str, Any]) -> RelationGraph:
         """The graph of tables, with missing values only if they will be filled in."""
         if method != "score":
-            self._check_kernel(options)
+            check_matrices(self.ranker, options)
         encoders = [self.encoder, self.object_encoder] if method != "score" else [self.encoder_, self.object_encoder_]
         if not isinstance(nodes, RelationGraph) and (self.impute is not None or any(map(imputes, encoders))):
             options = {"allow_missing": True} | options
         return as_graph_of_tables(f"TableRanker.{method}", nodes, edges, options)
-
-    def _check_kernel(self, options: dict[str, Any]) -> None:
-        """Refuse a kernel matrix for a ranker that takes none, before anything is read."""
-        if self.ranker is None:
-            return
-        kernel = getattr(self.ranker, "kernel", "precomputed")
-        given = {"kernel": kernel, "object_kernel": getattr(self.ranker, "object_kernel", None) or kernel}
-        for option, one in given.items():
-            if options.get(option) is not None and not _takes_matrix(one):
-                raise ValueError(
-                    f"a {option}= of the nodes needs a ranker with {option}='precomputed', or an expression with "
-                    f"Precomputed(), got {one!r}: TableRanker(ConditionalRanker({option}='precomputed'))"
-                )
 
     @property
     def _encoders(self) -> tuple[Any, Any]:
@@ -351,7 +343,7 @@ class TableRanker(TableIntervals, TableExplained, UncertainTables):
         """What encodes the nodes, after a check that they have the views of the ranker's kernels."""
         split = check_kernels(ranker, graph, self._encoders)
         tables = any(isinstance(nodes.base, Table) for nodes in (graph.nodes, graph.objects))
-        if not tables and _takes_matrix(getattr(self.ranker, "kernel", None)) and not graph.nodes.is_raw:
+        if not tables and takes_matrix(getattr(self.ranker, "kernel", None)) and not graph.nodes.is_raw:
             return None if not graph.objects.is_raw else make_transformer(graph, "passthrough", self.object_encoder)
         return make_transformer(graph, self.encoder, self.object_encoder, split, self.impute)
 
@@ -359,37 +351,3 @@ class TableRanker(TableIntervals, TableExplained, UncertainTables):
         """Both sides of the fitted model, in the order of a graph."""
         model = fitted_of(self.ranker_).model
         return self._in_order(getattr(model, "rows", None), getattr(model, "cols", None))
-
-
-def fitted_transformer(encoder: Any, object_encoder: Any) -> NodeTransformer:
-    """A transformer of graphs from fitted encoders."""
-    made = NodeTransformer(encoder, object_encoder)
-    made.transformer_, made.object_transformer_ = encoder, object_encoder
-    return made
-
-
-def _takes_matrix(kernel: Any) -> bool:
-    """Whether a kernel parameter has a part that is given as a matrix."""
-    if not isinstance(kernel, str | Kernel):
-        return False
-    return bool(read_kernel(kernel).matrices)
-
-
-def check_kernels(ranker: Any, graph: RelationGraph, encoders: tuple[Any, Any]) -> tuple[bool, bool]:
-    """Whether the tables of nodes and objects are split into views for the ranker's kernels.
-
-    Raises if other nodes lack a view of the kernel, or have it in the wrong form, before they are encoded.
-    """
-    if hasattr(ranker, "n_holdouts"):  # a search suits its kernels to the views
-        sides = zip((graph.nodes, graph.objects), encoders, strict=True)
-        first, second = (is_mixed(nodes) and can_split(encoder) for nodes, encoder in sides)
-        return first, second
-    given = getattr(ranker, "kernel", None)
-    objects = getattr(ranker, "object_kernel", None)
-    kernels = (given, given if objects is None else objects)
-    split = []
-    for kernel, nodes, encoder in zip(kernels, (graph.nodes, graph.objects), encoders, strict=True):
-        split.append(is_split(nodes, kernel, encoder))
-        if not split[-1] and isinstance(kernel, str | Kernel):
-            check_kernel(read_kernel(kernel), nodes)
-    return split[0], split[1]

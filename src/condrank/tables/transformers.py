@@ -1,4 +1,4 @@
-"""Which transformer the nodes of a graph get: an encoder for tables, one for each view, or none."""
+"""Which transformer the nodes of a graph get, for which kernels: an encoder for tables, one for each view, or none."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from sklearn.base import clone
 from condrank.frames.table import Table
 from condrank.graph import RelationGraph
 from condrank.graph.transformer import UNCHANGED, NodeTransformer, check_transformer
+from condrank.kernels import Kernel, read_kernel
+from condrank.nodes.similarity import check_kernel
 from condrank.nodes.store import Nodes
 from condrank.nodes.views import Views
+from condrank.tables.defaults import can_split, is_mixed, is_split
 from condrank.tables.encoder import TableEncoder
 
 
@@ -82,3 +85,51 @@ def _side_encoder(nodes: Nodes, given: Any, name: str, split: bool) -> Any:
         return UNCHANGED
     check_transformer(name, given)
     return given
+
+
+def fitted_transformer(encoder: Any, object_encoder: Any) -> NodeTransformer:
+    """A transformer of graphs from fitted encoders."""
+    made = NodeTransformer(encoder, object_encoder)
+    made.transformer_, made.object_transformer_ = encoder, object_encoder
+    return made
+
+
+def takes_matrix(kernel: Any) -> bool:
+    """Whether a kernel parameter has a part that is given as a matrix."""
+    if not isinstance(kernel, str | Kernel):
+        return False
+    return bool(read_kernel(kernel).matrices)
+
+
+def check_matrices(ranker: Any, options: dict[str, Any]) -> None:
+    """Refuse a kernel matrix for a ranker that takes none, before anything is read."""
+    if ranker is None:
+        return
+    kernel = getattr(ranker, "kernel", "precomputed")
+    given = {"kernel": kernel, "object_kernel": getattr(ranker, "object_kernel", None) or kernel}
+    for option, one in given.items():
+        if options.get(option) is not None and not takes_matrix(one):
+            raise ValueError(
+                f"a {option}= of the nodes needs a ranker with {option}='precomputed', or an expression with "
+                f"Precomputed(), got {one!r}: TableRanker(ConditionalRanker({option}='precomputed'))"
+            )
+
+
+def check_kernels(ranker: Any, graph: RelationGraph, encoders: tuple[Any, Any]) -> tuple[bool, bool]:
+    """Whether the tables of nodes and objects are split into views for the ranker's kernels.
+
+    Raises if other nodes lack a view of the kernel, or have it in the wrong form, before they are encoded.
+    """
+    if hasattr(ranker, "n_holdouts"):  # a search suits its kernels to the views
+        sides = zip((graph.nodes, graph.objects), encoders, strict=True)
+        first, second = (is_mixed(nodes) and can_split(encoder) for nodes, encoder in sides)
+        return first, second
+    given = getattr(ranker, "kernel", None)
+    objects = getattr(ranker, "object_kernel", None)
+    kernels = (given, given if objects is None else objects)
+    split = []
+    for kernel, nodes, encoder in zip(kernels, (graph.nodes, graph.objects), encoders, strict=True):
+        split.append(is_split(nodes, kernel, encoder))
+        if not split[-1] and isinstance(kernel, str | Kernel):
+            check_kernel(read_kernel(kernel), nodes)
+    return split[0], split[1]

@@ -236,8 +236,11 @@ class EdgePosterior:
     def gram(self, asked: Functionals) -> np.ndarray:
         """Covariances of functionals minus those of the prior, (P, P)."""
         t, shift = self._rows(asked)
-        halves = self._halves(t.copy(), self.factor) if self.factorised else None
-        taken = t @ self._solve(t).T if halves is None else halves.T @ halves
+        if self.factorised:
+            halves = self._halves(t, self.factor)
+            taken = halves.T @ halves
+        else:
+            taken = t @ self._solve(t).T
         moved = np.add.outer(shift, shift) if isinstance(shift, np.ndarray) else 0.0
         return (self._own(asked) - moved - (taken + taken.T) / 2) / self.alpha + self._constant(asked)
 

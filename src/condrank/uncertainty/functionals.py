@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from condrank.objective.relations import RECIPROCAL, SYMMETRIC, Relation
-from condrank.uncertainty.places import Placed, rest_along, rest_between
+from condrank.uncertainty.places import ALL, ALONG, Placed, rest_between
 
 
 @dataclass(frozen=True)
@@ -91,24 +91,25 @@ class Functionals:
 
     def rest(self) -> np.ndarray | float:
         """Prior covariances (P, P) of the part that no label says anything about, in units of σ²/λ; 0.0 if none."""
-        return self._rest(rest_between, np.matmul)
+        return self._rest(aligned=False)
 
     def own_rest(self) -> np.ndarray | float:
         """The diagonal (P,) of `rest`, without the other entries; 0.0 if there is none. O(P(d + r))."""
-        return self._rest(rest_along, lambda one, other: np.einsum("ij,ji->i", one, other))
+        return self._rest(aligned=True)
 
-    def _rest(self, between: Any, times: Any) -> np.ndarray | float:
+    def _rest(self, aligned: bool) -> np.ndarray | float:
         total: Any = 0.0
+        way = ALONG if aligned else ALL
         for place, (c, u, v) in enumerate(self.terms):
             for other, (c_other, u_other, v_other) in enumerate(self.terms):
-                if between is rest_along and other < place:
+                if aligned and other < place:
                     continue  # the same as the other way round
-                twice = 2 if between is rest_along and other > place else 1
+                twice = 2 if aligned and other > place else 1
                 pairs = (u, v), (u_other, v_other)
-                part = between(self.relation.sign, *pairs)
+                part = rest_between(self.relation.sign, *pairs, way)
                 if u.x is not None and v.x is not None and u_other.x is not None and v_other.x is not None:
-                    even = between(1, *pairs)
-                    signs = np.sign(u.x - v.x), np.sign(u_other.x - v_other.x)
-                    part = part + even * times(signs[0].T, signs[1])
+                    even = rest_between(1, *pairs, way)
+                    one, two = np.sign(u.x - v.x), np.sign(u_other.x - v_other.x)
+                    part = part + even * (np.einsum("ji,ji->i", one, two) if aligned else one.T @ two)
                 total = total + twice * c * c_other * part
         return total

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,12 +136,17 @@ class Placed:
             return np.full(len(self), float(self.space.coordinates.kernel.constant))
         if other.nodes is self.nodes:
             return self.own()
-        parts = []
+        return self._values_along(other.nodes)
+
+    def _values_along(self, others: Nodes) -> np.ndarray:
+        """Kernel values of the nodes and of others, aligned, (n,)."""
+        assert self.nodes is not None
+        coordinates, parts = self.space.coordinates, []
         for block in row_blocks(len(self), 1, budget=ALIGNED_BLOCK):
-            first, second = self.nodes.block(block), other.nodes.block(block)
+            first, second = self.nodes.block(block), others.block(block)
             place = np.arange(len(first))
-            values = self.space.coordinates.similarity_at(first, second, (place, place))
-            parts.append(np.diagonal(self.space.coordinates.similarity(first, second)) if values is None else values)
+            values = coordinates.similarity_at(first, second, (place, place))
+            parts.append(np.diagonal(coordinates.similarity(first, second)) if values is None else values)
         return np.concatenate(parts).astype(np.float64) if parts else np.empty(0)
 
     def inner_along(self, other: Placed) -> np.ndarray | float:
@@ -166,13 +171,7 @@ class Placed:
             return np.full(len(self), float(coordinates.kernel.constant))
         if isinstance(coordinates, NodeSimilarity):
             return coordinates.own_values(self.nodes)
-        parts = []
-        for block in row_blocks(len(self), 1, budget=ALIGNED_BLOCK):
-            part = self.nodes.block(block)
-            place = np.arange(len(part))
-            values = coordinates.similarity_at(part, part, (place, place))
-            parts.append(np.diagonal(coordinates.similarity(part, part)) if values is None else values)
-        return np.concatenate(parts).astype(np.float64) if parts else np.empty(0)
+        return self._values_along(self.nodes)
 
     def own_rest(self) -> np.ndarray:
         """The part of k(v, v) that no label says anything about, (n,), not negative."""
@@ -195,45 +194,40 @@ def _known_nodes(coordinates: Any, nodes: Nodes, known: bool) -> np.ndarray:
     return np.zeros(len(nodes), dtype=bool)
 
 
-def rest_between(sign: int, first: tuple[Placed, Placed], second: tuple[Placed, Placed]) -> np.ndarray | float:
-    """k̄(p, p') minus what the posterior of the weights counts, for pairs p = (u, v) and p' = (u', v'): (n, n').
+class Way(NamedTuple):
+    """Kernel values, their counted part and the rest: between all nodes of two, or between aligned ones."""
 
-    Ordinary: k(u, u') g(v, v') - i(u, u') i(v, v') = o(u, u') g(v, v') + i(u, u') o(v, v') with k = i + o, which does
-    not cancel. Symmetric and reciprocal relations add the same for (u, v') and (v, u').
+    kernel: Callable[[Placed, Placed], Any] = Placed.kernel
+    inner: Callable[[Placed, Placed], Any] = Placed.inner
+    rest: Callable[[Placed, Placed], Any] = Placed.rest
+
+
+ALL, ALONG = Way(), Way(Placed.kernel_along, Placed.inner_along, Placed.rest_along)
+
+
+def rest_between(
+    sign: int, first: tuple[Placed, Placed], second: tuple[Placed, Placed], way: Way = ALL
+) -> np.ndarray | float:
+    """k̄(p, p') minus what the posterior of the weights counts, for pairs p = (u, v) and p' = (u', v').
+
+    Of shape (n, n'), or (n,) along aligned pairs. Ordinary: k(u, u') g(v, v') - i(u, u') i(v, v') = o(u, u') g(v, v')
+    + i(u, u') o(v, v') with k = i + o, which does not cancel. Symmetric and reciprocal relations add the same for
+    (u, v') and (v, u').
     """
     (u, v), (u_other, v_other) = first, second
-    total = _product(u, u_other, v, v_other)
+    total = _product(way, u, u_other, v, v_other)
     if sign:
-        total = 0.5 * (total + sign * _product(u, v_other, v, u_other))
+        total = 0.5 * (total + sign * _product(way, u, v_other, v, u_other))
     return total
 
 
-def _product(a: Placed, a_other: Placed, b: Placed, b_other: Placed) -> np.ndarray | float:
-    one, two = a.rest(a_other), b.rest(b_other)
+def _product(way: Way, a: Placed, a_other: Placed, b: Placed, b_other: Placed) -> np.ndarray | float:
+    one, two = way.rest(a, a_other), way.rest(b, b_other)
     total: Any = 0.0
     if isinstance(one, np.ndarray):
-        total = one * b.kernel(b_other)
+        total = one * way.kernel(b, b_other)
     if isinstance(two, np.ndarray):
-        total = total + a.inner(a_other) * two
-    return total
-
-
-def rest_along(sign: int, first: tuple[Placed, Placed], second: tuple[Placed, Placed]) -> np.ndarray | float:
-    """`rest_between` of aligned pairs, (n,)."""
-    (u, v), (u_other, v_other) = first, second
-    total = _aligned_product(u, u_other, v, v_other)
-    if sign:
-        total = 0.5 * (total + sign * _aligned_product(u, v_other, v, u_other))
-    return total
-
-
-def _aligned_product(a: Placed, a_other: Placed, b: Placed, b_other: Placed) -> np.ndarray | float:
-    one, two = a.rest_along(a_other), b.rest_along(b_other)
-    total: Any = 0.0
-    if isinstance(one, np.ndarray):
-        total = one * b.kernel_along(b_other)
-    if isinstance(two, np.ndarray):
-        total = total + a.inner_along(a_other) * two
+        total = total + way.inner(a, a_other) * two
     return total
 
 

@@ -18,9 +18,9 @@ from scipy import linalg
 from condrank.base.blocks import row_blocks
 from condrank.objective.edge_loss import LossRoot
 from condrank.objective.relations import RECIPROCAL, SYMMETRIC
-from condrank.solvers.explicit import n_product_features, product_features, weight_matrix
 from condrank.solvers.krylov import krylov
 from condrank.solvers.primal import PrimalSystem
+from condrank.solvers.product_features import n_product_features, product_features, weight_matrix
 from condrank.solvers.system import Options
 from condrank.uncertainty.estimating import estimate
 from condrank.uncertainty.functionals import Functionals
