@@ -9,8 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from condrank import ConditionalRanker
 from condrank.exceptions import RelationWarning
-from condrank.model_selection import judging
-from condrank.model_selection.judging import Candidate, Judge, Judged, joined, quiet, simplest
+from condrank.model_selection import candidates
+from condrank.model_selection.candidates import Candidate
+from condrank.model_selection.judging import Judge, Judged, joined, quiet, simplest
 from condrank.model_selection.ranker_search import RankerSearch
 from reference_search import faster_wins, ranker
 
@@ -157,8 +158,8 @@ def test_feature_weights_start_from_the_same_ridge_when_judged_and_when_fitted(m
         started.append(one.alpha)
         return one
 
-    monkeypatch.setattr(judging, "learn_weights", learn)
+    monkeypatch.setattr(candidates, "learn_weights", learn)
     judge = judge_of(faster_wins(30), (np.arange(20), np.arange(20, 30)), (np.arange(10, 30), np.arange(10)))
     candidate = Candidate("weighted", ranker(), alphas=(7.0,), n_steps=2)
-    judging.weighted(judge.judge(candidate).candidate, faster_wins(30))
+    candidates.weighted(judge.judge(candidate).candidate, faster_wins(30))
     assert started == [7.0, 7.0, 7.0]

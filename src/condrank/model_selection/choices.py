@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from condrank.baselines import TwoStepRidge
 from condrank.graph import RelationGraph
 from condrank.kernels import RBF, Constant, Cosine, Identity, Kernel, Laplacian, Linear, Precomputed, Unit
 from condrank.kernels.composed import weighted_sum
 from condrank.kernels.widths import median_width
-from condrank.model_selection.judging import Candidate
+from condrank.model_selection.candidates import Candidate
 from condrank.model_selection.preparation import RAW, STANDARD, Scaling
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
@@ -29,6 +30,8 @@ N_STEPS, RELEVANCE_ALPHAS = 30, (1.0,)
 SAMPLE = 300
 # Precision of the fits that are judged.
 SEARCH = {"tol": 1e-4, "max_iter": 200}
+# Of the logistic loss: Newton's gradient, whose size says more about the scores than a residual does.
+NEWTON_SEARCH = SEARCH | {"tol": 3e-3}
 FAMILIES = {"linear": Linear, "cosine": Cosine, "rbf": RBF, "laplacian": Laplacian}
 DISTANCES = ("rbf", "laplacian")
 
@@ -105,6 +108,7 @@ class Choice:
     compared: tuple[int, ...] = ()
     pairwise_kernel: str | None = None
     relevance: bool = False
+    two_step: bool = False
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -119,11 +123,11 @@ class Choice:
     def complexity(self) -> int:
         """Number of parts and of changed parameters."""
         own = (self.preparation != RAW) + self.prior + len(self.compared) + 2 * (self.pairwise_kernel is not None)
-        return own + 2 * self.relevance + sum(side.complexity for side in self.sides)
+        return own + 2 * self.relevance + self.two_step + sum(side.complexity for side in self.sides)
 
     def __str__(self) -> str:
         kernels = " × ".join(map(str, self.sides))
-        parts = [f"{self.loss}: {kernels}"]
+        parts = [f"{'two-step ridge' if self.two_step else self.loss}: {kernels}"]
         parts += [f"{self.preparation} features"] if self.preparation != RAW else []
         parts += ["similarity prior"] if self.prior else []
         parts += [f"compared {list(self.compared)}"] if self.compared else []
@@ -216,6 +220,11 @@ class Space:
         summands += [(weight * scale, kernel) for weight, kernel in extra if weight]
         return weighted_sum(summands), scale
 
+    def unit(self, choice: Choice) -> float:
+        """What λ is relative to: the product of the mean diagonals of the kernels."""
+        scales = [self.kernel(number, side, choice.preparation)[1] for number, side in enumerate(choice.sides)]
+        return scales[0] * scales[-1]
+
     def candidate(self, choice: Choice, alphas: tuple[float, ...] | None = None) -> Candidate:
         """The candidate of a choice, with its λ to try (relative to the scale of the kernels) and its prior weights."""
         kernels = [self.kernel(number, side, choice.preparation) for number, side in enumerate(choice.sides)]
@@ -223,6 +232,10 @@ class Space:
         params: dict[str, Any] = {"kernel": kernels[0][0]}
         if choice.cols is not None:
             params["object_kernel"] = kernels[1][0]
+        if choice.two_step:
+            alphas = tuple(one * kernels[0][1] for one in ALPHAS)
+            ranker: Any = TwoStepRidge(fit_intercept=True, **params)
+            return Candidate(str(choice), ranker, alphas=alphas, complexity=choice.complexity, choice=choice)
         if choice.relevance:
             # The descent starts from the standard deviations inside the kernel.
             part, leaf = choice.rows.parts[0], kernels[0][0].body
@@ -242,7 +255,7 @@ class Space:
             clip=any(part.family in ("precomputed", "unit") for side in choice.sides for part in side.parts),
             pairwise_kernel=choice.pairwise_kernel,
             fit_intercept=regression,
-            **SEARCH,
+            **(NEWTON_SEARCH if choice.loss == "logistic" else SEARCH),
             **params,
         )
         taus: tuple[float, ...] = ()
@@ -260,6 +273,14 @@ class Space:
             N_STEPS if choice.relevance else 0,
         )
 
+    def typical(self, number: int, part: Part, preparation: str) -> float:
+        """Median of |k(v, v')|/√(k(v, v) k(v', v')) of different nodes that have something in common; 1 without any."""
+        K = np.abs(self.values(self.leaf(number, replace(part, power=1), preparation), preparation, number))
+        lengths = np.sqrt(np.diag(K))
+        K = K / np.maximum(np.multiply.outer(lengths, lengths), np.finfo(K.dtype).tiny)
+        found = K[~np.eye(len(K), dtype=bool) & (K > 0)]
+        return float(np.median(found)) if len(found) else 1.0
+
     def prior_scale(self, kernel: Kernel, preparation: str) -> float:
         """Spread of the labels over the spread of the kernel values of different nodes."""
         labels = self.graph.cut(self.places[0], self.places[-1]).to_dense()
@@ -269,11 +290,11 @@ class Space:
         spread = float(labels.std()) if len(labels) > 1 else 1.0
         return (spread or 1.0) / (float(K.std()) or 1.0)
 
-    def values(self, kernel: Kernel, preparation: str) -> np.ndarray:
-        """Values of a kernel among the sampled nodes. Only nodes with a single view are prepared."""
-        nodes = self.samples[0]
+    def values(self, kernel: Kernel, preparation: str, number: int = 0) -> np.ndarray:
+        """Values of a kernel among the sampled nodes of a side. Only nodes with a single view are prepared."""
+        nodes = self.samples[number]
         if preparation != RAW:
             views = [*nodes.base.parts] if isinstance(nodes.base, Views) else [None]
-            rows = self.sample(0, views[0], preparation)
+            rows = self.sample(number, views[0], preparation)
             nodes = Nodes(rows if views == [None] else Views({views[0]: rows}), None, nodes.ids)  # pyright: ignore
         return NodeSimilarity(kernel, nodes).similarity(None, None)

@@ -54,7 +54,7 @@ class Fold(HeldOutPairs):
     ):
         super().__init__(ranker, train, prior_weights, alphas=alphas)
         # Losses of two anchors are not those of the prior weights between them.
-        self.settle = settle and len(self.anchors) == 1 and self.settings.loss.is_quadratic
+        self.settle = settle and len(self.anchors) == 1
         self.given = test.conditioned(ranker.rank_by)
         self.sides, self.truth = self.given[:2], self.given.observed
         self.models: list[Any] = [system.model() for system in self.systems]

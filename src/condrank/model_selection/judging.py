@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -16,78 +16,22 @@ from sklearn.exceptions import ConvergenceWarning
 from condrank.baselines import TwoStepRidge
 from condrank.exceptions import RelationWarning
 from condrank.fitting.judging import edge_scores
-from condrank.fitting.plan import make_plan
-from condrank.fitting.reading import read_settings
 from condrank.graph import RelationGraph
 from condrank.metrics import pair_counts
 from condrank.metrics.edges import EdgePairs
 from condrank.model_selection import budget as time
 from condrank.model_selection._splitter import Graphs
+from condrank.model_selection.candidates import Candidate, weighted, work
 from condrank.model_selection.fold import Fold
 from condrank.model_selection.holdouts import ENOUGH_HOLDOUTS, share_of
 from condrank.model_selection.preparation import RAW
-from condrank.model_selection.prepared import PreparedRanker, prepare, prepared_graph
-from condrank.model_selection.relevance import changed, learn_weights
-from condrank.model_selection.splits import SettingShuffleSplit
+from condrank.model_selection.prepared import prepare, prepared_graph
+from condrank.model_selection.relevance import changed
 from condrank.observations import Edges
-from condrank.problem.problem import Problem
 from condrank.rankers.base import fitted_of
-from condrank.rankers.conditional import ConditionalRanker
 
-# A step of the descent for feature weights learns from so many nodes: the noise of single steps averages out.
-DESCENT_NODES = 200
 # A candidate is given up before the last holdout if it is worse by this many standard errors.
 HOPELESS = 3.0
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A ranker that is not fitted.
-
-    Attributes
-    ----------
-    name : str
-        What it is, in words.
-    ranker : ConditionalRanker or a baseline
-        The ranker.
-    preparation : str
-        How features are prepared for it.
-    alphas : tuple of float
-        The λ to try, the largest first; empty for a ranker without λ.
-    prior_weights : tuple of float
-        The weights τ of the prior to try; empty without a prior.
-    complexity : int
-        Number of parts: of two candidates that are about as good, the one with fewer is taken.
-    choice : object
-        What a search has chosen so far; its own business.
-    n_steps : int
-        Steps of the descent that learns feature weights, and λ with them, inside each training graph; 0 for none.
-    """
-
-    name: str
-    ranker: Any
-    preparation: str = RAW
-    alphas: tuple[float, ...] = ()
-    prior_weights: tuple[float, ...] = ()
-    complexity: int = 0
-    choice: Any = None
-    n_steps: int = 0
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether it is a baseline."""
-        return not isinstance(self.ranker, ConditionalRanker)
-
-    def estimator(self) -> Any:
-        """An unfitted estimator that takes features as they are given."""
-        fresh: Any = clone(self.ranker)
-        return fresh if self.preparation == RAW else PreparedRanker(fresh, self.preparation)
-
-    def at(self, alpha: float | None, tau: float | None) -> Candidate:
-        """The same with one λ and one prior weight."""
-        params = ({} if alpha is None else {"alpha": alpha}) | ({} if tau is None else {"prior_weight": tau})
-        alphas, taus = () if alpha is None else (alpha,), () if tau is None else (tau,)
-        return replace(self, ranker=changed(self.ranker, **params), alphas=alphas, prior_weights=taus)
 
 
 @dataclass(frozen=True)
@@ -160,6 +104,11 @@ class Judged:
         """Whether the loss is lower by more than one standard error of the difference."""
         difference, error = self.against(other)
         return difference < -error
+
+    def is_preferred(self, baseline: Judged) -> bool:
+        """Whether it is taken rather than a baseline: its loss is lower, if that one is simpler by a standard error."""
+        simpler = baseline.candidate.complexity < self.candidate.complexity
+        return self.is_better(baseline) if simpler else self.loss < baseline.loss
 
 
 def joined(first: Judged, second: Judged | None) -> Judged:
@@ -251,7 +200,7 @@ class Judge:
 
 def _counts(candidate: Candidate, train: RelationGraph, test: RelationGraph, rank_by: str) -> np.ndarray:
     """Wrong and comparable pairs of each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
-    if not candidate.is_baseline:
+    if candidate.is_conditional:
         if candidate.n_steps:
             ranker = weighted(candidate.at(candidate.alphas[0], None), train)
             return Fold(ranker, train, test, [0.0], [ranker.alpha]).counts_by_query(np.array([ranker.alpha]))
@@ -264,18 +213,6 @@ def _counts(candidate: Candidate, train: RelationGraph, test: RelationGraph, ran
     return np.array([[pair_counts_of(one, test, rank_by) for one in rankers]])
 
 
-def weighted(candidate: Candidate, train: RelationGraph) -> Any:
-    """The ranker of a candidate with feature weights and λ that are learned from holdouts of a training graph."""
-    splits = SettingShuffleSplit(4, candidate.n_steps, test_size=1 / 3, random_state=0).split(train)
-    return learn_weights(candidate.ranker, (sampled(pair) for pair in splits))
-
-
-def sampled(pair: Graphs) -> Graphs:
-    """A training graph of at most `DESCENT_NODES` nodes, and its held-out graph."""
-    train, test = pair
-    return (train if len(train) <= DESCENT_NODES else train[np.arange(DESCENT_NODES)]), test
-
-
 def pair_counts_of(ranker: Any, test: RelationGraph, rank_by: str) -> np.ndarray:
     """Wrongly ordered and comparable pairs of a fitted ranker for each conditioning node, (n_queries, 2)."""
     given, scorer = test.conditioned(rank_by), fitted_of(ranker).model
@@ -286,21 +223,6 @@ def pair_counts_of(ranker: Any, test: RelationGraph, rank_by: str) -> np.ndarray
     for block, scores in scorer.blocks(given.queries, given.objects):
         counts[block] = np.column_stack(pair_counts(given.observed.to_dense(block), scores))
     return counts
-
-
-def work(candidate: Candidate, graph: RelationGraph, times: int = 1) -> tuple[str, float]:
-    """The kind of work and about how many operations fitting a candidate to a graph takes, so many times."""
-    n, m = graph.shape
-    if candidate.is_baseline:
-        # Kernel values of both sides; two-step ridge has eigendecompositions.
-        steps = 30.0 if isinstance(candidate.ranker, TwoStepRidge) else 2.0
-        return type(candidate.ranker).__name__, times * steps * (n * n + m * m) * min(max(n, m), 1000)
-    ranker = changed(candidate.ranker, alpha=min(candidate.alphas))
-    plan = make_plan(Problem(graph, read_settings(ranker, graph, draw=False)), candidate.alphas)
-    if candidate.n_steps:
-        few = DESCENT_NODES / max(n, DESCENT_NODES)
-        return plan.solver, times * plan.flops * (1 + 2 * candidate.n_steps * few**2)
-    return plan.solver, times * max(len(candidate.prior_weights[:2]), 1) * plan.flops
 
 
 _lock, _searches, _filters = Lock(), 0, ExitStack()

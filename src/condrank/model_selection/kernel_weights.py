@@ -17,8 +17,9 @@ from condrank.graph import RelationGraph
 from condrank.kernels import Kernel, read_kernel
 from condrank.kernels.composed import weighted_sum
 from condrank.model_selection._splitter import check_graph
+from condrank.model_selection.candidates import Candidate
 from condrank.model_selection.evidence import Evidence
-from condrank.model_selection.judging import Candidate, Judge, Judged, quiet
+from condrank.model_selection.judging import Judge, Judged, quiet
 from condrank.model_selection.splits import SettingShuffleSplit
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity

@@ -12,11 +12,12 @@ from condrank.base.checks import check_choice, check_count, check_number
 from condrank.base.warn import warn
 from condrank.graph import RelationGraph
 from condrank.model_selection._splitter import SETTINGS
+from condrank.model_selection.deciding import chosen_params
 from condrank.model_selection.holdouts import AUTO, FEWEST_HOLDOUTS
 from condrank.model_selection.judging import quiet
 from condrank.model_selection.leaderboard import LeaderboardRow
 from condrank.model_selection.search import ConditionalRankerCV
-from condrank.model_selection.searching import Searching, chosen_params
+from condrank.model_selection.searching import Searching
 from condrank.rankers.base import fitted_of
 from condrank.rankers.checks import as_graph
 from condrank.rankers.conditional import ConditionalRanker
@@ -148,7 +149,8 @@ class RankerSearch(Saved, Uncertain, Explained, Suggesting):
         self.learned_, self.held_out_by_ = not chosen.is_baseline, state.holdouts.by
         self.n_holdouts_ = 0 if state.judge is None else len(state.judge)
         self.best_params_ = {"preparation": chosen.preparation} | chosen_params(chosen.ranker)
-        self.leaderboard_, self.summary_ = state.leaderboard(chosen), state.summary(chosen, self.loss_)
+        self.leaderboard_ = state.decision.leaderboard(chosen)
+        self.summary_ = state.decision.summary(chosen, self.loss_, state.holdouts.by)
         self._keep(fitted_of(self.best_ranker_))
         return self
 

@@ -8,28 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 from sklearn.utils import check_random_state
 
 from condrank.base.warn import warn
+from condrank.baselines import TwoStepRidge
 from condrank.diagnosis import recommend
 from condrank.graph import RelationGraph
 from condrank.model_selection import stages
 from condrank.model_selection._splitter import Graphs
 from condrank.model_selection.budget import Budget, affordable_holdouts
+from condrank.model_selection.candidates import Candidate, weighted, work
 from condrank.model_selection.choices import Choice, Space
+from condrank.model_selection.deciding import Decision, row_of
 from condrank.model_selection.holdouts import AUTO, ENOUGH_HOLDOUTS, FEWEST_HOLDOUTS, Holdouts, in_single, share_of
-from condrank.model_selection.judging import (
-    Candidate,
-    Judge,
-    Judged,
-    joined,
-    pair_counts_of,
-    simplest,
-    weighted,
-    work,
-)
-from condrank.model_selection.leaderboard import Leaderboard, LeaderboardRow
+from condrank.model_selection.judging import Judge, Judged, joined, pair_counts_of, simplest
 from condrank.model_selection.preparation import RAW
 from condrank.model_selection.prepared import prepare
 from condrank.model_selection.relevance import changed
@@ -39,11 +31,8 @@ from condrank.rankers.conditional import ConditionalRanker
 RESERVED = 0.2
 # Precision of the last fit, unless a ranker is given: rankings need no more.
 PRECISION = {"tol": 1e-6, "max_iter": 1000}
-# A difference of so many standard errors is clear; otherwise there are so many times more holdouts, for so many of each
-# kind, learned and baselines.
-CLEAR, MORE, FINALISTS = 2.0, 2, 3
-# Rank loss of guessing, and how sure it must be that what is learned is better.
-GUESSING, SURE = 0.5, 0.975
+# So many times more holdouts decide between candidates that may be the best.
+MORE = 2
 # With more nodes than this, the last fit approximates kernels.
 MOST_EXACT = 5000
 # How often the stages after the first kernels are gone through at most.
@@ -61,8 +50,7 @@ class Searching:
         self.options, self.graph, self.budget = search, graph, Budget(search.time_limit)
         self.given: ConditionalRanker | None = search.ranker
         self.n_skipped = 0
-        self.finalists: list[Judged] = []
-        self.judged: list[Judged] = []
+        self.decision = Decision()
         self.tried: set[Choice | None] = set()
         self.best: Judged | None = None
         relation, loss = ("auto", "auto") if self.given is None else (self.given.relation, self.given.loss)
@@ -140,32 +128,49 @@ class Searching:
             taken = [self._stage(stage) for stage in (stages.compared, *rounds)]
             if not any(taken):
                 break
-        for stage in (stages.pair_kernels, stages.relevance):
+        last = [stages.pair_kernels, stages.relevance]
+        for stage in last if self.given is not None else [stages.logistic, *last]:
             self._stage(stage)
+        self._two_steps()
         self._decide()
 
+    def _two_steps(self) -> None:
+        """Two-step ridge with the kernels of the best choice, and then with other shapes of them."""
+        if self.given is not None or self.best is None or not self.graph.is_complete:
+            return
+        self.tried.update(one.candidate.choice for one in self._judged_two_steps())
+        choices, best = stages.two_step(self.space, self.best.candidate.choice, self.defaults[0]), None
+        for _ in range(1 + ROUNDS):
+            self._take(map(self.space.candidate, choices))
+            before, own = best, self._judged_two_steps()
+            best = simplest(own) if own else None
+            if best is before or best is None:
+                break
+            choices = stages.shapes(self.space, best.candidate.choice)
+
+    def _judged_two_steps(self) -> list[Judged]:
+        """Two-step ridge with all kernels that were judged, those of baselines too."""
+        return [one for one in self.decision.judged if isinstance(one.candidate.ranker, TwoStepRidge)]
+
     def _decide(self) -> None:
-        """Judge the best of both kinds on more holdouts if it is not clear whether learning adds something."""
-        baseline = self.best_baseline()
-        if self.best is None or baseline is None or self.judge is None:
+        """Judge all that may be the best on more holdouts, so that the simpler of two is not taken for want of them."""
+        kept = self.decision.contenders()
+        if self.judge is None or len(kept) < 2:
             return
-        difference, error = self.best.against(baseline)
-        if abs(difference) > CLEAR * error:
-            return
-        ranked = sorted(self.judged, key=lambda one: one.loss)
-        kinds = [[one for one in ranked if one.candidate.is_baseline == kind] for kind in (False, True)]
-        kept = [self.best, *kinds[1][:FINALISTS], *(one for one in kinds[0][:FINALISTS] if one is not self.best)]
-        needed = MORE * sum(one.seconds for one in kept) + self._last_fits(self.best.candidate)
-        if not self.budget.affords(needed):
-            kept, needed = [self.best, baseline], needed - MORE * sum(one.seconds for one in kept[2:])
-        splits = self._new_holdouts(MORE * len(self.judge)) if self.budget.affords(needed) else []
+        needed = [(MORE * one.seconds, self._last_fits(one.candidate)) for one in kept]
+        while len(kept) > 1 and not self.budget.affords(
+            sum(more for more, _ in needed) + max(last for _, last in needed)
+        ):
+            kept, needed = kept[:-1], needed[:-1]
+        splits = self._new_holdouts(MORE * len(self.judge)) if len(kept) > 1 else []
         if splits:
             judge = self._judge(splits)
-            self.finalists = [joined(one, judge.judge(one.candidate)) for one in kept]
+            self.decision.finalists = [joined(one, judge.judge(one.candidate)) for one in kept]
 
     def _priors(self) -> Callable[..., Iterable[Choice]]:
         """The similarity prior on the best first kernels, and on the kernel of the best similarity."""
-        learned = sorted((one for one in self.judged if one.candidate.choice is not None), key=lambda one: one.loss)
+        kernels = [one for one in self.decision.judged if one.candidate.choice and not one.candidate.choice.two_step]
+        learned = sorted(kernels, key=lambda one: one.loss)
         found: list[Choice] = []
         for is_baseline in (True, False):
             some = [one.candidate.choice for one in learned if one.candidate.is_baseline == is_baseline]
@@ -177,8 +182,17 @@ class Searching:
         before = self.best
         choice = None if before is None else before.candidate.choice
         if choice is not None:
-            self._take(map(self.space.candidate, stage(self.space, choice)))
+            self._take(self.space.candidate(one, self._near(one)) for one in stage(self.space, choice))
         return self.best is not before
+
+    def _near(self, choice: Choice) -> tuple[float, ...] | None:
+        """λ to try for the logistic loss, near that of the best choice, as small λ take very long; None for all."""
+        if choice.loss != "logistic" or self.best is None or self.best.candidate.choice is None:
+            return None
+        best = self.best.candidate
+        found = best.alphas[0] / self.space.unit(best.choice)
+        # The curvature of the logistic loss is a quarter at most, and less where a game is decided: λ is smaller.
+        return (10 * found, found, found / 10) if best.choice.loss == "logistic" else (found, found / 10)
 
     def _take(self, candidates: Iterable[Candidate]) -> None:
         """Try candidates; the best so far is then the simplest of everything that is about as good as the best."""
@@ -186,9 +200,7 @@ class Searching:
             if candidate.choice is None or candidate.choice not in self.tried:
                 self.tried.add(candidate.choice)
                 self._try(candidate, self.best)
-        learned = [one for one in self.judged if not one.candidate.is_baseline]
-        if learned:
-            self.best = simplest(learned)
+        self.best = self.decision.best
 
     def _try(self, candidate: Candidate, rival: Judged | None = None) -> Judged | None:
         """Judge a candidate if there is time."""
@@ -197,7 +209,7 @@ class Searching:
         try:
             kind, flops = self.judge.cost(candidate)
             last = self._last_flops(candidate)
-            if self.judged and not self.budget.affords(self.budget.seconds(kind, flops + last)):
+            if self.decision.judged and not self.budget.affords(self.budget.seconds(kind, flops + last)):
                 self.n_skipped += 1
                 return None
 
@@ -205,7 +217,7 @@ class Searching:
                 # Operations are as quick as those that were just timed.
                 self.budget.learn(kind, flops / n_holdouts, seconds)
                 needed = seconds * (left + n_holdouts * last / flops)
-                return bool(self.judged) and not self.budget.affords(needed)
+                return bool(self.decision.judged) and not self.budget.affords(needed)
 
             found = self.judge.judge(candidate, rival, stop)
         except ValueError:
@@ -217,8 +229,8 @@ class Searching:
             self.n_skipped += 1
             return None
         self.budget.learn(kind, flops, found.seconds)
-        self.judged.append(found)
-        row = _row(found, False)
+        self.decision.judged.append(found)
+        row = row_of(found)
         if self.options.callback is not None:
             self.options.callback(row)
         if self.options.verbose:
@@ -229,7 +241,7 @@ class Searching:
         """Operations of the fit for the last judgement and of that to the whole graph, in double precision: twice."""
         alpha = candidate.alphas[len(candidate.alphas) // 2] if candidate.alphas else None
         last = candidate.at(alpha, None)
-        if not candidate.is_baseline:
+        if candidate.is_conditional:
             last = replace(last, ranker=changed(last.ranker, **self._precision))
         return (1 + 2) * work(last, self.graph)[1]
 
@@ -240,29 +252,18 @@ class Searching:
     # The result
 
     def chosen(self) -> Candidate:
-        """The simplest of the best: a baseline, unless something that was learned is better."""
-        if not self.judged:
+        """What the decision is; the default if nothing was judged."""
+        if not self.decision.judged:
             alpha = 1.0 if self.given is None else self.given.alpha
             default = self.space.candidate(self.defaults[0])
             if self.given is not None:
                 default = Candidate("the given ranker", self.given, alphas=(alpha,))
             return default.at(default.alphas[len(default.alphas) // 2], None)
-        among = self.finalists or self.judged
-        learned = [one for one in among if not one.candidate.is_baseline]
-        best, baseline = simplest(learned) if learned else None, self.best_baseline(among)
-        if best is None or (baseline is not None and not (best.is_better(baseline) and _is_above_chance(best))):
-            assert baseline is not None
-            return baseline.candidate
-        return best.candidate
-
-    def best_baseline(self, among: list[Judged] | None = None) -> Judged | None:
-        """The best baseline of some, or of all that were judged; None if there is none."""
-        found = (one for one in (self.judged if among is None else among) if one.candidate.is_baseline)
-        return min(found, key=lambda one: one.loss, default=None)
+        return self.decision.chosen()
 
     def final(self, candidate: Candidate, graph: RelationGraph) -> Any:
         """The estimator of a candidate for a graph, with the precision of the last fit."""
-        if candidate.is_baseline:
+        if not candidate.is_conditional:
             return candidate.estimator()
         params, ranker = self._precision, candidate.ranker
         if candidate.n_steps:
@@ -290,49 +291,3 @@ class Searching:
         counts = pair_counts_of(fitted, test, self.options.rank_by)
         found = Judged(candidate, counts, self.holdouts.units(test), np.zeros(len(counts), dtype=int))
         return found.loss, found.standard_error
-
-    def leaderboard(self, chosen: Candidate) -> Leaderboard:
-        """Everything that was judged."""
-        if not self.judged:
-            nan = float("nan")
-            return Leaderboard([LeaderboardRow(chosen.name, nan, nan, 0.0, False, True, chosen_params(chosen.ranker))])
-        return Leaderboard([_row(one, one.candidate is chosen) for one in self.judged])
-
-    def summary(self, chosen: Candidate, loss: float) -> str:
-        """What was chosen, and what it gains over the best baseline."""
-        if not self.judged:
-            return f"Too little can be held out to judge anything: the default, {chosen.name}, was fitted."
-        found = next(one for one in [*self.finalists, *self.judged] if one.candidate is chosen)
-        measured = f"rank loss {found.loss:.4f} ± {found.standard_error:.4f}"
-        if not any(found is one for one in self.judged):  # so it is not the number of the leaderboard
-            measured += " on more holdouts"
-        baseline = self.best_baseline(self.finalists or self.judged)
-        new = f", {loss:.4f} on reserved {self.holdouts.by}" if loss == loss else ""
-        if baseline is None:
-            return f"Chosen: {chosen.name} ({measured}{new}); no baseline was tried."
-        if chosen.is_baseline:
-            return f"Learning adds nothing over the best baseline, {chosen.name} ({measured}{new}), which is returned."
-        difference, error = found.against(baseline)
-        return (
-            f"Chosen: {chosen.name} ({measured}{new}), {-difference:.4f} ± {error:.4f} lower than the best baseline, "
-            f"{baseline.candidate.name} ({baseline.loss:.4f})."
-        )
-
-
-def chosen_params(ranker: Any) -> dict[str, Any]:
-    """Parameters that differ from the defaults, without those of the precision."""
-    defaults, found = type(ranker)().get_params(deep=False), ranker.get_params(deep=False)
-    left_out = ("tol", "max_iter")
-    return {name: value for name, value in found.items() if name not in left_out and value != defaults[name]}
-
-
-def _is_above_chance(found: Judged) -> bool:
-    """Whether a loss is surely below that of guessing, by Student's t: of many candidates one is below it on noise."""
-    error, n_units = found.standard_error, len(np.unique(found.unit))
-    return n_units < 2 or found.loss < GUESSING - stdtrit(n_units - 1, SURE) * error
-
-
-def _row(found: Judged, chosen: bool) -> LeaderboardRow:
-    one = found.candidate
-    params = {"preparation": one.preparation} | chosen_params(one.ranker)
-    return LeaderboardRow(one.name, found.loss, found.standard_error, found.seconds, one.is_baseline, chosen, params)

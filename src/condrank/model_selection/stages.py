@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker, StrengthRanker, TwoStepRidge
+from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker, StrengthRanker
 from condrank.graph import RelationGraph
 from condrank.kernels import Linear, read_kernel
-from condrank.model_selection.choices import ALPHAS, DISTANCES, Choice, Part, Side, Space
-from condrank.model_selection.judging import Candidate
+from condrank.model_selection.candidates import Candidate
+from condrank.model_selection.choices import DISTANCES, Choice, Part, Side, Space
 from condrank.model_selection.preparation import QUANTILE, RAW, STANDARD, UNIT
 from condrank.nodes import Nodes
 from condrank.nodes.views import Views
@@ -21,8 +21,9 @@ from condrank.observations.edges import all_edges
 
 # Changes of widths, powers, weights of views, constants and identities.
 WIDTHS, POWERS, WEIGHTS = (0.3, 3.0), (2, 4), (0.1, 10.0)
-# Larger powers of a kernel are nearly an identity.
-MOST_POWER = 32
+# Larger powers of a kernel are nearly an identity. So are those that make the value of most pairs of nodes less than
+# this share of the diagonal: their scores would drown in the rounding of the mean of the labels.
+MOST_POWER, LEAST_VALUE = 32, 1e-6
 CONSTANTS, IDENTITIES = (0.1, 1.0, 10.0), (0.1, 1.0)
 NEIGHBOURS = (5, 20)
 # Features are standardised already if nearly all deviations are within this factor of each other.
@@ -125,27 +126,23 @@ def baselines(space: Space, defaults: list[Choice], graph: RelationGraph) -> Ite
     if first.cols is not None:
         kernels["object_kernel"] = _plain(space, first, 1)
     if first.relation == "reciprocal":
-        yield Candidate("strengths without features", StrengthRanker(**kernels), complexity=0)
+        yield Candidate("strengths without features", StrengthRanker(**kernels), is_baseline=True)
     else:
-        yield Candidate("popularity without features", PopularityRanker(**kernels), complexity=0)
+        yield Candidate("popularity without features", PopularityRanker(**kernels), is_baseline=True)
     alike = [choice for choice in defaults if choice.preparation == RAW]
     if first.cols is None and first.relation != "reciprocal":
         for choice in _different(alike):
-            kernel = _plain(space, choice, 0)
             name = f"similarity: {replace(choice.rows, constant=0.0)}"
-            yield Candidate(name, SimilarityRanker(kernel), complexity=1, choice=choice)
+            ranker = SimilarityRanker(_plain(space, choice, 0))
+            yield Candidate(name, ranker, complexity=1, choice=choice, is_baseline=True)
     for k in NEIGHBOURS:
-        yield Candidate(f"{k} nearest neighbours", NearestNeighbours(k, **kernels), complexity=2)
+        yield Candidate(f"{k} nearest neighbours", NearestNeighbours(k, **kernels), complexity=2, is_baseline=True)
     if graph.is_complete:
         # Given kernels as they are and of unit length; of features the default kernel.
         given = any(part.family in GIVEN for side in first.sides for part in side.parts)
         for choice in _different(alike) if given else alike[:1]:
-            kernels["kernel"], scale = space.kernel(0, replace(choice.rows, constant=0.0), RAW)
-            if choice.cols is not None:
-                kernels["object_kernel"] = _plain(space, choice, 1)
-            kind = "" if choice is first else ": " + " × ".join(str(replace(one, constant=0.0)) for one in choice.sides)
-            ranker, alphas = TwoStepRidge(**kernels, fit_intercept=True), tuple(one * scale for one in ALPHAS)
-            yield Candidate(f"two-step ridge{kind}", ranker, alphas=alphas, complexity=3)
+            found = space.candidate(_in_two_steps(choice))
+            yield replace(found, name=found.name.split(":")[0] if choice is first else found.name, is_baseline=True)
 
 
 def _plain(space: Space, choice: Choice, number: int) -> Any:
@@ -176,30 +173,34 @@ def constants(space: Space, best: Choice) -> Iterator[Choice]:
 
 
 def losses(space: Space, best: Choice) -> Iterator[Choice]:
-    """The other losses."""
-    own = ("regression", "ranking", "logistic") if best.relation == "reciprocal" else ("regression", "ranking")
-    for loss in own:
-        if loss != best.loss:
-            yield replace(best, loss=loss)
+    """The other one of the losses that are quick to minimise."""
+    yield replace(best, loss="ranking" if best.loss == "regression" else "regression")
+
+
+def logistic(space: Space, best: Choice) -> Iterator[Choice]:
+    """The logistic loss of games: many times slower to minimise, so it is tried with the best kernel only."""
+    if best.relation == "reciprocal":
+        yield replace(best, loss="logistic")
 
 
 def shapes(space: Space, best: Choice) -> Iterator[Choice]:
     """Other widths, and powers of kernels of unit length."""
     for number, side in enumerate(best.sides):
         for place, part in enumerate(side.parts):
-            for changed in _shapes(part):
+            for changed in _shapes(space, number, part, best.preparation):
                 parts = (*side.parts[:place], changed, *side.parts[place + 1 :])
                 yield best.with_side(number, replace(side, parts=parts))
 
 
-def _shapes(part: Part) -> Iterator[Part]:
+def _shapes(space: Space, number: int, part: Part, preparation: str) -> Iterator[Part]:
     if part.family in DISTANCES:
         for width in WIDTHS:
             yield replace(part, width=part.width * width)
-    elif part.family in ("cosine", "precomputed", "unit"):
-        for power in POWERS:
-            if part.power * power <= MOST_POWER:
-                yield replace(part, power=part.power * power)
+    elif part.family in ("cosine", *GIVEN):
+        typical = space.typical(number, part, preparation)
+        for power in (part.power * one for one in POWERS):
+            if power <= MOST_POWER and typical**power >= LEAST_VALUE:
+                yield replace(part, power=power)
 
 
 def weights(space: Space, best: Choice) -> Iterator[Choice]:
@@ -253,6 +254,19 @@ def relevance(space: Space, best: Choice) -> Iterator[Choice]:
     few = dense and X.shape[1] <= MOST_WEIGHTED
     if single and few and part.family in DISTANCES and part.power == 1 and not best.prior and not best.relevance:
         yield replace(best, relevance=True)
+
+
+def two_step(space: Space, best: Choice | None, default: Choice) -> Iterator[Choice]:
+    """Two-step ridge with the kernels of the best choice, or with the default ones if that prepares features."""
+    chosen = default if best is None or best.preparation != RAW else best
+    if space.rank_by == "outgoing" and chosen.preparation == RAW:
+        yield _in_two_steps(chosen)
+
+
+def _in_two_steps(choice: Choice) -> Choice:
+    """Two-step ridge with the kernels of a choice, without constants and identities."""
+    sides = [replace(side, constant=0.0, identity=0.0) for side in choice.sides]
+    return Choice(sides[0], None if choice.cols is None else sides[1], choice.relation, "regression", two_step=True)
 
 
 def main_effects(known: tuple[bool, ...]) -> Stage:
