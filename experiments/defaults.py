@@ -164,8 +164,8 @@ DATA: dict[str, Callable[[Run], Data]] = {
         "nodes that are new on both sides (setting 4): whole classes for newsgroups, digits, species and EC numbers, "
         "nodes drawn at random for the others. ± s.e. is over these splits, which overlap.",
         f"A search has {LIMIT:g} s, as in `condrank fit`. Two-step ridge (complete graphs only) chooses λ on "
-        f"{HOLDOUTS} holdouts of training nodes, of the same kind as the test. Similarity and strengths have nothing to choose. "
-        "Strengths and popularity are constant for new nodes, so they have a rank loss of one half.",
+        f"{HOLDOUTS} holdouts of training nodes, of the same kind as the test. Similarity and strengths have nothing "
+        "to choose. Strengths and popularity are constant for new nodes, so they have a rank loss of one half.",
         f"LightGBM, where it is installed, has the same {LIMIT:g} s on every split: objective, sizes and numbers of "
         f"trees, learning rate and smallest leaves are drawn at random and judged on {HOLDOUTS} holdouts of training "
         f"nodes, of the same kind as the test. Kernels, texts and more than {MOST_FEATURES} features become "
