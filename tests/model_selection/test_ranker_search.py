@@ -6,13 +6,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from condrank import ConditionalRanker, ConditionalRankerCV, RelationGraph, TableRanker
-from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker
+from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRanker, TwoStepRidge
+from condrank.metrics import pair_counts
 from condrank.model_selection import (
     PreparedRanker,
     RankerSearch,
     SimilaritySearch,
     budget,
     candidates,
+    choices,
     judging,
     searching,
     stages,
@@ -390,3 +392,59 @@ def test_few_classes_are_not_held_out_twice(few, spy, monkeypatch):
     assert search.n_holdouts_ == 6
     held = [test.nodes.positions.tobytes() for _, test in spy.judged[: search.n_holdouts_]]
     assert len(set(held)) == len(held)
+
+
+def test_powers_whose_values_vanish_are_not_tried():
+    """With values of 0.03 between nodes, a fourth power is lost in the rounding of a mean that is added to it."""
+    rng = np.random.default_rng(0)
+    for value, powers in ((0.03, {2}), (0.5, {2, 4})):
+        X = rng.normal(size=(40, 3))
+        K = value + (1 - value) * np.eye(40) + 1e-3 * np.tanh(X @ X.T)
+        graph = RelationGraph(K, np.tanh(X @ X.T))
+        space = choices.Space(graph, ConditionalRanker(), np.random.RandomState(0))
+        part = choices.Part(None, "precomputed")
+        assert space.typical(0, part, "raw") == pytest.approx(value, rel=0.05)
+        best = choices.Choice(choices.Side((part,)), None, "symmetric", "regression")
+        assert {one.rows.parts[0].power for one in stages.shapes(space, best)} == powers
+
+
+def test_two_step_ridge_is_searched_on_complete_graphs(monkeypatch):
+    """Labels of a power of the given kernels: two-step ridge with other shapes is tried, and is not a baseline."""
+    monkeypatch.setattr(budget, "MOST_HOLDOUTS", 6)
+    graph = smooth(40, 30)
+    K, G = (np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 20) for X in (graph.nodes.rows, graph.objects.rows))
+    for Y, is_complete in ((graph.to_dense(), True), (smooth(40, 30, share=0.7).to_dense(), False)):
+        board = RankerSearch(random_state=0).fit(RelationGraph(K, Y, objects=G)).leaderboard_
+        found = [row for row in board if row.name.startswith("two-step ridge:") and not row.is_baseline]
+        assert any("power" in row.name for row in found) == is_complete
+        names = [row.name for row in board]
+        assert len(names) == len(set(names))  # what is a baseline is not judged twice
+
+
+def test_two_step_ridge_is_judged_by_its_scores(few):
+    state = searching.Searching(RankerSearch(random_state=0), smooth(40, 30), None)
+    (choice,) = stages.two_step(state.space, None, state.defaults[0])
+    judged = state.judge.judge(state.space.candidate(choice))
+    assert not judged.candidate.is_baseline
+    kernels = {name: judged.candidate.ranker.get_params()[name] for name in ("kernel", "object_kernel")}
+    losses = []
+    for alpha in state.space.candidate(choice).alphas:
+        ranker, wrong, comparable = TwoStepRidge(alpha, fit_intercept=True, **kernels), 0.0, 0.0
+        for train, test in state.judge.splits:
+            counts = pair_counts(test.to_dense(), ranker.fit(train).predict(test))
+            wrong, comparable = wrong + counts[0].sum(), comparable + counts[1].sum()
+        losses.append(wrong / comparable)
+    assert judged.loss == pytest.approx(min(losses))
+    assert judged.candidate.ranker.alpha == state.space.candidate(choice).alphas[int(np.argmin(losses))]
+
+
+def test_the_logistic_loss_is_tried_near_the_best_ridge(few, spy):
+    """Once, with the kernel that the other losses have chosen, at two values of λ."""
+    state = searching.Searching(RankerSearch(random_state=0), faster_wins(45), None)
+    state.search()
+    found = [one.candidate for one in state.decision.judged if one.candidate.name.startswith("logistic")]
+    assert len(found) == 1
+    names = {found[0].name.replace("logistic", loss) for loss in ("regression", "ranking")}
+    quadratic = [one.candidate for one in state.decision.judged if one.candidate.name in names]
+    near = {factor * one.alphas[0] for one in quadratic for factor in (1.0, 0.1)}
+    assert any(found[0].alphas[0] == pytest.approx(one) for one in near)
