@@ -31,11 +31,13 @@ class RankerSearch(Saved, Uncertain, Explained, Suggesting):
     """Choose how to rank, step by step, by the rank loss on holdouts of the setting that is asked for.
 
     The steps: baselines; kernel and preparation of the features; similarity prior; means of known nodes; compared
-    features; constant; loss; widths, or powers of kernels; weights of views; identities of known nodes; kernels of
-    pairs; feature weights. λ is chosen for every candidate. A step is taken if it lowers the loss by more than one
-    standard error of the paired difference; of candidates that are not worse than the best by more than one standard
-    error, the simplest is taken. If nothing that was learned is better than the best baseline by that rule, and surely
-    better than guessing, the baseline is returned, and ``summary_`` says so.
+    features; constant; loss; widths, or powers of kernels; weights of views; identities of known nodes; logistic loss
+    of games; kernels of pairs; feature weights; two-step ridge with other kernels, on complete graphs. λ is chosen for
+    every candidate. A step is taken if it lowers the loss by more than one standard error of the paired difference; of
+    candidates that are not worse than the best by more than one standard error, the simplest is taken. Those that may
+    be the best are judged on more holdouts before. If nothing that was learned is better than every baseline (by one
+    standard error, if that is simpler) and surely better than guessing, the best baseline is returned, and
+    ``summary_`` says so.
 
     A share of the nodes is reserved: no choice sees them, and ``loss_`` is measured on them. The chosen ranker is then
     fitted to the whole graph.
@@ -67,7 +69,7 @@ class RankerSearch(Saved, Uncertain, Explained, Suggesting):
 
     Attributes
     ----------
-    best_ranker_ : ConditionalRanker, PreparedRanker or a baseline
+    best_ranker_ : ConditionalRanker, PreparedRanker, TwoStepRidge or a baseline
         The chosen ranker, fitted to the whole graph.
     best_params_ : dict
         Its parameters that differ from the defaults, and the preparation of its features.
