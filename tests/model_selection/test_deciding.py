@@ -43,19 +43,43 @@ def test_every_simpler_baseline_has_to_be_beaten():
     assert Decision([best, near, simple]).chosen() is near.candidate
 
 
+def test_a_baseline_that_is_worse_than_another_has_no_say():
+    """It is simpler than what was learned, which does not beat it by one standard error; but so what."""
+    best = judged_at(0.195, 10.0, complexity=2, noise=other_noise(1))
+    near, poor = (
+        judged_at(loss, 10.0, complexity=complexity, baseline=True, noise=other_noise(2))
+        for loss, complexity in ((0.2, 2), (0.21, 0))
+    )
+    assert near.is_better(poor)
+    assert not best.is_better(poor)
+    assert Decision([best, poor]).chosen() is poor.candidate
+    assert Decision([best, near, poor]).chosen() is best.candidate
+
+
 def test_what_is_clearly_worse_is_not_judged_again():
     best, near, far = judged_at(0.2), judged_at(0.201, noise=other_noise(1)), judged_at(0.3, noise=other_noise(2))
     baselines = [judged_at(loss, baseline=True, noise=other_noise(3)) for loss in (0.35, 0.4)]
-    assert Decision([far, near, best, *baselines]).contenders() == [best, near]
-    # Baselines that may be the best are judged again, too, each once.
+    # The best baseline always is, right after the best, so that both can be compared.
+    assert Decision([far, near, best, *baselines]).contenders() == [best, baselines[0], near]
+    assert Decision([far, best, *baselines]).contenders() == []  # there is nothing to decide
     close = judged_at(0.2005, baseline=True, noise=other_noise(4))
     found = Decision([far, near, best, close, *baselines]).contenders()
-    assert found[0] is best
-    assert {id(one) for one in found} >= {id(near), id(close)}
-    assert len({id(one) for one in found}) == len(found)
+    assert found[:2] == [best, close]
+    assert {id(one) for one in found} == {id(one) for one in (best, close, near)}
+    assert len(found) == 3
     many = [judged_at(0.2 + i / 1e5, noise=other_noise(i)) for i in range(30)]
     assert len(Decision(many).contenders()) <= 1 + FINALISTS
     assert Decision(baselines).contenders() == []
+
+
+def test_what_is_learned_is_surely_better_than_guessing_if_there_are_finalists_too():
+    learned = [judged_at(loss, 10.0, noise=other_noise(seed)) for loss, seed in ((0.495, 1), (0.496, 2))]
+    baseline = judged_at(0.56, complexity=0, baseline=True, noise=other_noise(3))
+    decision = Decision([*learned, baseline])
+    assert decision.chosen() is baseline.candidate
+    decision.finalists = [joined(one, one) for one in decision.contenders()]
+    assert len(decision.finalists) == 3
+    assert decision.chosen() is baseline.candidate
 
 
 def test_more_holdouts_decide_against_the_simpler_one():
@@ -78,12 +102,16 @@ def test_more_holdouts_decide_against_the_simpler_one():
     assert "on more holdouts" in first.summary(first.chosen(), 0.1, "nodes")
 
 
-def test_the_sentence_compares_with_a_baseline_that_was_not_judged_again():
+def test_the_sentence_compares_with_the_best_baseline_on_the_same_holdouts():
     best, near = judged_at(0.2, name="best"), judged_at(0.201, name="near", noise=other_noise(1))
     baseline = judged_at(0.4, name="guess", baseline=True, complexity=0, noise=other_noise(2))
-    decision = Decision([best, near, baseline], [joined(one, one) for one in (best, near)])
-    difference, error = best.against(baseline)
+    decision = Decision([best, near, baseline])
+    decision.finalists = [joined(one, judged_at(0.3, noise=other_noise(5))) for one in decision.contenders()]
+    found = {one.candidate.name: one for one in decision.finalists}
+    difference, error = found["best"].against(found["guess"])
     sentence = decision.summary(best.candidate, float("nan"), "nodes")
-    assert f"{-difference:.4f} ± {error:.4f} lower than the best baseline, guess (0.4000)" in sentence
+    assert f"{-difference:.4f} ± {error:.4f} lower than the best baseline, guess (0.3500)" in sentence
+    assert "rank loss 0.2500" in sentence
+    assert "on more holdouts" in sentence
     assert "no baseline was tried" in Decision([best]).summary(best.candidate, float("nan"), "nodes")
     assert [row.chosen for row in decision.leaderboard(best.candidate)] == [True, False, False]

@@ -69,10 +69,11 @@ class Baseline(Saved):
 
     def coordinates(self, graph: RelationGraph) -> tuple[Coordinates, Coordinates]:
         """Coordinates of the conditioning nodes and of the objects; one instance for both in a single domain."""
-        rows = fit_coordinates(self._node_kernel(graph.nodes), graph.nodes)
+        clip = getattr(self, "clip", False)
+        rows = fit_coordinates(self._node_kernel(graph.nodes), graph.nodes, clip)
         if not graph.is_two_domain:
             return rows, rows
-        return rows, fit_coordinates(self._kernel_of_objects(graph.objects), graph.objects)
+        return rows, fit_coordinates(self._kernel_of_objects(graph.objects), graph.objects, clip)
 
     def similarities(self, graph: RelationGraph) -> tuple[NodeSimilarity, NodeSimilarity]:
         """Kernels of the conditioning nodes and of the objects; one instance for both in a single domain."""

@@ -39,6 +39,8 @@ class TwoStepRidge(WeightedBaseline):
         single objective over c, so this c is a definition: predictions go to the mean as λ and μ grow.
     object_kernel : str, Kernel or callable, optional
         Kernel of the objects of a second domain; by default ``kernel``.
+    clip : bool
+        Leave out negative eigenvalues of the kernels instead of refusing them.
 
     Attributes
     ----------
@@ -60,12 +62,14 @@ class TwoStepRidge(WeightedBaseline):
         constant: bool = False,
         fit_intercept: bool = False,
         object_kernel: str | Callable[..., Any] | None = None,
+        clip: bool = False,
     ):
         super().__init__(kernel, gamma, degree, coef0, kernel_params, object_kernel)
         self.alpha = alpha
         self.alpha_objects = alpha_objects
         self.constant = constant
         self.fit_intercept = fit_intercept
+        self.clip = clip
 
     @property
     def intercept_(self) -> float:

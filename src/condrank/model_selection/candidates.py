@@ -93,9 +93,11 @@ def work(candidate: Candidate, graph: RelationGraph, times: int = 1) -> tuple[st
     """The kind of work and about how many operations fitting a candidate to a graph takes, so many times."""
     n, m = graph.shape
     if not candidate.is_conditional:
-        # Kernel values of both sides; two-step ridge has eigendecompositions.
-        steps = 30.0 if isinstance(candidate.ranker, TwoStepRidge) else 2.0
-        return type(candidate.ranker).__name__, times * steps * (n * n + m * m) * min(max(n, m), 1000)
+        # Eigendecompositions; or kernel values of both sides.
+        steps = 30.0 * (n**3 + m**3)
+        if not isinstance(candidate.ranker, TwoStepRidge):
+            steps = 2.0 * (n * n + m * m) * min(max(n, m), 1000)
+        return type(candidate.ranker).__name__, times * steps
     ranker = changed(candidate.ranker, alpha=min(candidate.alphas))
     plan = make_plan(Problem(graph, read_settings(ranker, graph, draw=False)), candidate.alphas)
     if candidate.n_steps:

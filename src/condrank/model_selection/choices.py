@@ -220,6 +220,11 @@ class Space:
         summands += [(weight * scale, kernel) for weight, kernel in extra if weight]
         return weighted_sum(summands), scale
 
+    @staticmethod
+    def is_given(choice: Choice) -> bool:
+        """Whether a kernel is a given matrix, which may have negative eigenvalues."""
+        return any(part.family in ("precomputed", "unit") for side in choice.sides for part in side.parts)
+
     def unit(self, choice: Choice) -> float:
         """What λ is relative to: the product of the mean diagonals of the kernels."""
         scales = [self.kernel(number, side, choice.preparation)[1] for number, side in enumerate(choice.sides)]
@@ -234,7 +239,7 @@ class Space:
             params["object_kernel"] = kernels[1][0]
         if choice.two_step:
             alphas = tuple(one * kernels[0][1] for one in ALPHAS)
-            ranker: Any = TwoStepRidge(fit_intercept=True, **params)
+            ranker: Any = TwoStepRidge(fit_intercept=True, clip=self.is_given(choice), **params)
             return Candidate(str(choice), ranker, alphas=alphas, complexity=choice.complexity, choice=choice)
         if choice.relevance:
             # The descent starts from the standard deviations inside the kernel.
@@ -252,7 +257,7 @@ class Space:
             relation="ordinary" if choice.pairwise_kernel else choice.relation,
             loss=choice.loss,
             rank_by=self.rank_by,
-            clip=any(part.family in ("precomputed", "unit") for side in choice.sides for part in side.parts),
+            clip=self.is_given(choice),
             pairwise_kernel=choice.pairwise_kernel,
             fit_intercept=regression,
             **(NEWTON_SEARCH if choice.loss == "logistic" else SEARCH),
@@ -276,10 +281,9 @@ class Space:
     def typical(self, number: int, part: Part, preparation: str) -> float:
         """Median of |k(v, v')|/√(k(v, v) k(v', v')) of different nodes that have something in common; 1 without any."""
         K = np.abs(self.values(self.leaf(number, replace(part, power=1), preparation), preparation, number))
-        lengths = np.sqrt(np.diag(K))
-        K = K / np.maximum(np.multiply.outer(lengths, lengths), np.finfo(K.dtype).tiny)
-        found = K[~np.eye(len(K), dtype=bool) & (K > 0)]
-        return float(np.median(found)) if len(found) else 1.0
+        scale = np.sqrt(np.multiply.outer(np.diag(K), np.diag(K)))
+        found = ~np.eye(len(K), dtype=bool) & (K > 0) & (scale > 0)
+        return min(float(np.median(K[found] / scale[found])), 1.0) if found.any() else 1.0
 
     def prior_scale(self, kernel: Kernel, preparation: str) -> float:
         """Spread of the labels over the spread of the kernel values of different nodes."""

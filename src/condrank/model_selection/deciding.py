@@ -40,25 +40,31 @@ class Decision:
         return simplest(learned) if learned else None
 
     def contenders(self) -> list[Judged]:
-        """Candidates that may be the best, the simplest of the best first; baselines only if they may be, too."""
-        best = self.best
-        if best is None:
-            return []
-        ranked = sorted(self.judged, key=lambda one: one.loss)
-        found = [best, *[one for one in ranked if _may_be_best(one, ranked[0])][:FINALISTS]]
+        """Candidates that may be the best: the simplest of the best and the best baseline first, then by their losses.
+
+        Without others that may be the best there is nothing to decide, and the list is empty.
+        """
+        best, ranked = self.best, sorted(self.judged, key=lambda one: one.loss)
+        open_ones = [one for one in ranked if _may_be_best(one, ranked[0])]
         baselines = [one for one in ranked if one.candidate.is_baseline]
-        if baselines and _may_be_best(baselines[0], best):
-            found += baselines[: FINALISTS // 2]
+        more = [one for one in baselines if best is not None and _may_be_best(one, best)]
+        if best is None or (len(open_ones) < 2 and not more):
+            return []
+        found = [best, *baselines[:1], *open_ones[:FINALISTS], *more[: FINALISTS // 2]]
         return list({id(one): one for one in found}.values())
 
     def chosen(self) -> Candidate:
-        """The simplest of the best: a baseline, unless something that was learned is preferred to all of them."""
+        """The simplest of the best: a baseline, unless what was learned is preferred to all good baselines."""
         among = self.finalists or self.judged
         learned, baselines = ([one for one in among if one.candidate.is_baseline == kind] for kind in (False, True))
-        best = simplest(learned) if learned else None
-        if best is None or (baselines and not (all(map(best.is_preferred, baselines)) and _is_above_chance(best))):
-            return min(baselines, key=lambda one: one.loss).candidate
-        return best.candidate
+        if not baselines:
+            return simplest(learned).candidate
+        first = min(baselines, key=lambda one: one.loss)
+        if not learned:
+            return first.candidate
+        best, rivals = simplest(learned), [one for one in baselines if not first.is_better(one)]
+        is_learned = all(map(best.is_preferred, rivals)) and _is_above_chance(best)
+        return best.candidate if is_learned else first.candidate
 
     def leaderboard(self, chosen: Candidate) -> Leaderboard:
         """Everything that was judged; the chosen candidate without a loss if nothing was."""
@@ -78,12 +84,11 @@ class Decision:
         new = f", {loss:.4f} on reserved {held_out_by}" if loss == loss else ""
         if chosen.is_baseline:
             return f"Learning adds nothing over the best baseline, {chosen.name} ({measured}{new}), which is returned."
-        together = self.finalists if any(one.candidate.is_baseline for one in self.finalists) else self.judged
-        baselines = [one for one in together if one.candidate.is_baseline]
+        baselines = [one for one in self.finalists or self.judged if one.candidate.is_baseline]
         if not baselines:
             return f"Chosen: {chosen.name} ({measured}{new}); no baseline was tried."
         baseline = min(baselines, key=lambda one: one.loss)
-        difference, error = next(one for one in together if one.candidate is chosen).against(baseline)
+        difference, error = found.against(baseline)
         return (
             f"Chosen: {chosen.name} ({measured}{new}), {-difference:.4f} ± {error:.4f} lower than the best baseline, "
             f"{baseline.candidate.name} ({baseline.loss:.4f})."

@@ -163,12 +163,12 @@ class RankerSearch(Saved, Uncertain, Explained, Suggesting):
 
     @property
     def relation(self) -> str:
-        """The relation of the chosen ranker; of a baseline, that of the given ranker."""
+        """The relation of the chosen ranker; "ordinary" for a baseline and for two-step ridge, which have none."""
         return getattr(vars(self).get("best_ranker_", self.ranker), "relation", "ordinary")
 
     @property
     def loss(self) -> str | None:
-        """The loss of the chosen ranker; None for a baseline."""
+        """The loss of the chosen ranker; None for a baseline and for two-step ridge."""
         return getattr(vars(self).get("best_ranker_", self.ranker), "loss", None)
 
     @available_if(lambda self: self.loss == "logistic")
@@ -189,8 +189,7 @@ class RankerSearch(Saved, Uncertain, Explained, Suggesting):
         if not hasattr(self.best_ranker_, "predict_interval"):
             raise ValueError(
                 f"intervals need a ConditionalRanker on features as they are given, but the search has chosen a "
-                f"{type(self.best_ranker_).__name__}; use predict(..., return_std=True), or prepare the features and "
-                "fit a ConditionalRanker with best_params_"
+                f"{type(self.best_ranker_).__name__}; fit a ConditionalRanker to features that are prepared already"
             )
         return self.best_ranker_.predict_interval(queries, objects, coverage)
 

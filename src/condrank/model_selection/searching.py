@@ -49,7 +49,6 @@ class Searching:
     def __init__(self, search: Any, graph: RelationGraph, groups: Any):
         self.options, self.graph, self.budget = search, graph, Budget(search.time_limit)
         self.given: ConditionalRanker | None = search.ranker
-        self.n_skipped = 0
         self.decision = Decision()
         self.tried: set[Choice | None] = set()
         self.best: Judged | None = None
@@ -112,7 +111,7 @@ class Searching:
                 self._try(candidate)
         if self.given is not None:
             alphas = tuple(self.given.alpha * factor for factor in (100.0, 10.0, 1.0, 0.1, 0.01))
-            self._take([Candidate("the given ranker", self.given, alphas=alphas)])
+            self._take([Candidate("the given ranker", self.given, alphas=alphas, complexity=1)])
         self._take(map(self.space.candidate, self.defaults))
         self._stage(self._priors())
         known = KNOWN[self.options.setting]
@@ -136,7 +135,8 @@ class Searching:
 
     def _two_steps(self) -> None:
         """Two-step ridge with the kernels of the best choice, and then with other shapes of them."""
-        if self.given is not None or self.best is None or not self.graph.is_complete:
+        small = max(self.graph.shape) <= MOST_EXACT
+        if self.given is not None or self.best is None or not self.graph.is_complete or not small:
             return
         self.tried.update(one.candidate.choice for one in self._judged_two_steps())
         choices, best = stages.two_step(self.space, self.best.candidate.choice, self.defaults[0]), None
@@ -164,8 +164,14 @@ class Searching:
             kept, needed = kept[:-1], needed[:-1]
         splits = self._new_holdouts(MORE * len(self.judge)) if len(kept) > 1 else []
         if splits:
-            judge = self._judge(splits)
-            self.decision.finalists = [joined(one, judge.judge(one.candidate)) for one in kept]
+            judge, finalists = self._judge(splits), []
+            for one in kept:
+                try:
+                    finalists.append(joined(one, judge.judge(one.candidate)))
+                except ValueError:  # what this kernel cannot do on another holdout
+                    continue
+            if [one.candidate for one in finalists[:2]] == [one.candidate for one in kept[:2]]:
+                self.decision.finalists = finalists
 
     def _priors(self) -> Callable[..., Iterable[Choice]]:
         """The similarity prior on the best first kernels, and on the kernel of the best similarity."""
@@ -210,7 +216,6 @@ class Searching:
             kind, flops = self.judge.cost(candidate)
             last = self._last_flops(candidate)
             if self.decision.judged and not self.budget.affords(self.budget.seconds(kind, flops + last)):
-                self.n_skipped += 1
                 return None
 
             def stop(seconds: float, left: int) -> bool:
@@ -223,10 +228,8 @@ class Searching:
         except ValueError:
             if candidate.name == "the given ranker":
                 raise
-            self.n_skipped += 1  # what this kernel cannot do, or has no memory for
-            return None
+            return None  # what this kernel cannot do, or has no memory for
         if found is None:
-            self.n_skipped += 1
             return None
         self.budget.learn(kind, flops, found.seconds)
         self.decision.judged.append(found)

@@ -19,8 +19,8 @@ OTHERS = {"symmetric": ("symmetric", "reciprocal", "opposite"), "reciprocal": ("
 FEW_PAIRS = 10
 #: A complete relation with more labels is not searched for something to rank: that would take too long.
 FEW_LABELS = 1_000_000
-#: What to do where a search has returned a baseline, and more than its scores is asked for.
-LEARN = "a search may return a baseline; condrank fit --quick (time_limit=0) fits a ConditionalRanker without a search"
+#: What to do where a search has returned a ranker that has nothing but scores, and more is asked for.
+LEARN = "a search may return another; condrank fit --quick (time_limit=0) fits a ConditionalRanker without a search"
 
 
 def as_graph(X: Any, Y: Any) -> RelationGraph:

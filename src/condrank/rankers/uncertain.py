@@ -69,7 +69,9 @@ def posterior_of(fitted: Any) -> Posterior:
     """The posterior of a fitted state; a ValueError if it has none."""
     found = getattr(fitted, "posterior", None)
     if found is None:
-        raise ValueError(f"standard deviations need a ConditionalRanker; a baseline has none; {LEARN}")
+        raise ValueError(
+            f"standard deviations need a ConditionalRanker; baselines have none, nor has two-step ridge; {LEARN}"
+        )
     return found
 
 
