@@ -59,7 +59,7 @@ def fit(quick: bool) -> list[Row]:
     of memory, which is counted beyond the features and labels, is one n×n array. The floor of a fit with an intercept
     is the fit without one.
     """
-    n, smaller, repeats = (120, 90, 2) if quick else (2000, 1500, 6)
+    n, smaller, repeats = (120, 90, 2) if quick else (2000, 1500, 12)
     rows, graphs, rankers, K = fits(n, repeats)
     rows = fits(smaller, repeats)[0] + rows
     A, B, size = K.copy(), K.copy(), f"n={n:,}"
