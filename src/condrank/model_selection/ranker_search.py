@@ -16,10 +16,11 @@ from condrank.model_selection.deciding import chosen_params
 from condrank.model_selection.holdouts import AUTO, FEWEST_HOLDOUTS
 from condrank.model_selection.judging import quiet
 from condrank.model_selection.leaderboard import LeaderboardRow
+from condrank.model_selection.prepared import PreparedRanker
 from condrank.model_selection.search import ConditionalRankerCV
 from condrank.model_selection.searching import Searching
 from condrank.rankers.base import fitted_of
-from condrank.rankers.checks import as_graph
+from condrank.rankers.checks import LEARN, as_graph
 from condrank.rankers.conditional import ConditionalRanker
 from condrank.rankers.explained import Explained
 from condrank.rankers.saving import Saved
@@ -187,9 +188,12 @@ class RankerSearch(Saved, Uncertain, Explained, Suggesting):
         """Ends of intervals for labels, as `ConditionalRanker.predict_interval`, if the chosen ranker has them."""
         fitted_of(self)
         if not hasattr(self.best_ranker_, "predict_interval"):
+            instead = LEARN
+            if isinstance(self.best_ranker_, PreparedRanker):
+                instead = "use predict(..., return_std=True), or prepare the features and fit one with best_params_"
             raise ValueError(
                 f"intervals need a ConditionalRanker on features as they are given, but the search has chosen a "
-                f"{type(self.best_ranker_).__name__}; fit a ConditionalRanker to features that are prepared already"
+                f"{type(self.best_ranker_).__name__}; {instead}"
             )
         return self.best_ranker_.predict_interval(queries, objects, coverage)
 
