@@ -34,6 +34,8 @@ SEARCH = {"tol": 1e-4, "max_iter": 200}
 NEWTON_SEARCH = SEARCH | {"tol": 3e-3}
 FAMILIES = {"linear": Linear, "cosine": Cosine, "rbf": RBF, "laplacian": Laplacian}
 DISTANCES = ("rbf", "laplacian")
+# Kernels that are given as matrices.
+GIVEN = ("precomputed", "unit")
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,11 @@ class Choice:
         """The sides, one in a single domain."""
         return (self.rows,) if self.cols is None else (self.rows, self.cols)
 
+    @property
+    def is_given(self) -> bool:
+        """Whether a kernel is a given matrix, which may have negative eigenvalues."""
+        return any(part.family in GIVEN for side in self.sides for part in side.parts)
+
     def with_side(self, number: int, side: Side) -> Choice:
         """The same with another kernel of one side."""
         return replace(self, rows=side) if number == 0 else replace(self, cols=side)
@@ -176,7 +183,7 @@ class Space:
 
     def leaf(self, side: int, part: Part, preparation: str) -> Kernel:
         """The kernel of a part, without its weight."""
-        if part.family in ("precomputed", "unit"):
+        if part.family in GIVEN:
             leaf: Kernel = Precomputed(part.view)
             leaf = Unit(leaf) if part.family == "unit" else leaf
         else:
@@ -220,11 +227,6 @@ class Space:
         summands += [(weight * scale, kernel) for weight, kernel in extra if weight]
         return weighted_sum(summands), scale
 
-    @staticmethod
-    def is_given(choice: Choice) -> bool:
-        """Whether a kernel is a given matrix, which may have negative eigenvalues."""
-        return any(part.family in ("precomputed", "unit") for side in choice.sides for part in side.parts)
-
     def unit(self, choice: Choice) -> float:
         """What λ is relative to: the product of the mean diagonals of the kernels."""
         scales = [self.kernel(number, side, choice.preparation)[1] for number, side in enumerate(choice.sides)]
@@ -239,7 +241,7 @@ class Space:
             params["object_kernel"] = kernels[1][0]
         if choice.two_step:
             alphas = tuple(one * kernels[0][1] for one in ALPHAS)
-            ranker: Any = TwoStepRidge(fit_intercept=True, clip=self.is_given(choice), **params)
+            ranker: Any = TwoStepRidge(fit_intercept=True, clip=choice.is_given, **params)
             return Candidate(str(choice), ranker, alphas=alphas, complexity=choice.complexity, choice=choice)
         if choice.relevance:
             # The descent starts from the standard deviations inside the kernel.
@@ -257,7 +259,7 @@ class Space:
             relation="ordinary" if choice.pairwise_kernel else choice.relation,
             loss=choice.loss,
             rank_by=self.rank_by,
-            clip=self.is_given(choice),
+            clip=choice.is_given,
             pairwise_kernel=choice.pairwise_kernel,
             fit_intercept=regression,
             **(NEWTON_SEARCH if choice.loss == "logistic" else SEARCH),

@@ -13,7 +13,7 @@ from condrank.baselines import NearestNeighbours, PopularityRanker, SimilarityRa
 from condrank.graph import RelationGraph
 from condrank.kernels import Linear, read_kernel
 from condrank.model_selection.candidates import Candidate
-from condrank.model_selection.choices import DISTANCES, Choice, Part, Side, Space
+from condrank.model_selection.choices import DISTANCES, GIVEN, Choice, Part, Side, Space
 from condrank.model_selection.preparation import QUANTILE, RAW, STANDARD, UNIT
 from condrank.nodes import Nodes
 from condrank.nodes.views import Views
@@ -30,8 +30,6 @@ NEIGHBOURS = (5, 20)
 ALIKE = 1.5
 # At most this many features are tried as compared features, the most promising first.
 MOST_COMPARED = 3
-# Kernels that are given as matrices.
-GIVEN = ("precomputed", "unit")
 # At most so many features are weighted.
 MOST_WEIGHTED = 100
 Stage = Callable[[Space, Choice], Iterator[Choice]]
@@ -139,8 +137,7 @@ def baselines(space: Space, defaults: list[Choice], graph: RelationGraph) -> Ite
         yield Candidate(f"{k} nearest neighbours", NearestNeighbours(k, **kernels), complexity=2, is_baseline=True)
     if graph.is_complete:
         # Given kernels as they are and of unit length; of features the default kernel.
-        given = any(part.family in GIVEN for side in first.sides for part in side.parts)
-        for choice in _different(alike) if given else alike[:1]:
+        for choice in _different(alike) if first.is_given else alike[:1]:
             found = space.candidate(_in_two_steps(choice))
             yield replace(found, name=found.name.split(":")[0] if choice is first else found.name, is_baseline=True)
 
