@@ -244,7 +244,7 @@ class Searching:
 
     def _last_flops(self, candidate: Candidate) -> float:
         """Operations of the fit for the last judgement and of that to the whole graph, in double precision: twice."""
-        alpha = candidate.alphas[len(candidate.alphas) // 2] if candidate.alphas else None
+        alpha = candidate.alphas[(len(candidate.alphas) - 1) // 2] if candidate.alphas else None
         last = candidate.at(alpha, None)
         if candidate.is_conditional:
             last = replace(last, ranker=changed(last.ranker, **self._precision(last.ranker)))
