@@ -47,7 +47,9 @@ class EveryPair(ABC):
 
     def reduced_sums(self, rows: Any) -> np.ndarray:
         """ΦᵀY1 for the basis Φ of coordinates."""
-        return rows.basis.T @ self.row_sums().astype(rows.basis.dtype)
+        basis, sums = rows.basis, self.row_sums().astype(rows.basis.dtype)
+        large = isinstance(basis, np.ndarray) and len(basis) > NUMPY_EIGH_MOST_NODES
+        return beside_lapack(basis.T, sums) if large else basis.T @ sums
 
     @abstractmethod
     def reduce(self, Z: Any, Z_objects: Any) -> np.ndarray:
@@ -168,7 +170,8 @@ class Complete(LabelMatrix):
         Y, total = self.Y if self.Y.flags.c_contiguous else self.Y.T, 0.0
         for block in row_blocks(*Y.shape, budget=CACHED_ENTRIES):
             part = Y[block].astype(np.float64, copy=False)
-            total += float(np.vdot(part, part))
+            # Not by BLAS: NumPy's threads would wait for those of SciPy's, which have just multiplied.
+            total += float(np.einsum("ij,ij->", part, part))
         return total, float(sums @ sums)
 
     def to_dense(self, rows: slice = slice(None)) -> np.ndarray:
