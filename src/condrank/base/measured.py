@@ -125,8 +125,6 @@ ROUND_MOST_ITERATIONS = 300
 DROWNED_ALPHA_EPS = 2
 # Up to this number of edges one factorisation of all of them takes at most a few seconds (suite peers).
 EXPLICIT_QUICK_EDGES = 3000
-# Up to this size a Cholesky factor costs less than the calls of an iteration (suite path).
-CHOLESKY_MOST_ROWS = 400
 
 # The dual's preconditioner
 

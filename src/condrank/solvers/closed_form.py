@@ -143,7 +143,7 @@ class ClosedForm:
         return total / (rows.n_nodes * self.cols.n_nodes)
 
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
-        """W (r, r') for one λ. Allocates one r×r' array for the result (and one before it for W = ±Wᵀ ranking)."""
+        """W (r, r') for one λ. Allocates one r×r' array for the result."""
         check_alpha(alpha, self.rows.sigma.dtype, float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]))
         inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
         W = inverse(self.rhs, centred=True, last=True) if rhs is None else inverse(rhs, last=True)
@@ -236,8 +236,7 @@ class ClosedFormSolver(Solver):
         if problem.is_distributed:
             return distributed_cost(problem)
         s = problem.sizes
-        coupled = problem.settings.loss.centres_rows and problem.settings.relation.sign != 0
-        flops = s.flops + reduction_flops(problem) + coupled * s.rows.most**3 / 3
+        flops = s.flops + reduction_flops(problem)
         return Cost(flops, lambda: Peak(peak_with_coordinates(problem, self._bytes(problem))))
 
     def reason(self, problem: Problem) -> str:

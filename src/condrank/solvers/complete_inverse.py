@@ -12,7 +12,7 @@ from condrank.base.measured import CACHED_ENTRIES
 from condrank.nodes import Coordinates
 from condrank.objective.losses import Loss
 from condrank.objective.relations import Relation
-from condrank.solvers.well_conditioned import WellConditioned
+from condrank.solvers.offsets import Offsets
 
 
 class CompleteInverse:
@@ -20,19 +20,17 @@ class CompleteInverse:
 
     Applying it costs O(rr'). Parameters are those of `ClosedForm`. 1/D is computed again wherever it is needed, one
     block of rows at a time in the processor's cache: that is faster than reading it from memory. The object keeps one
-    r×r matrix, only for symmetric and reciprocal ranking, and for an intercept if it is applied more than once.
+    r×r matrix only for an intercept, if it is applied more than once.
     """
 
     def __init__(self, relation: Relation, loss: Loss, rows: Coordinates, cols: Coordinates, alpha: float):
         self.relation, self.loss, self.rows, self.cols, self.alpha = relation, loss, rows, cols, alpha
         self.shape = len(rows.sigma), len(cols.sigma)
-        self.coupled: WellConditioned | None = None
         if loss.centres_rows:
             # λ/D lies in (0, 1], so sums over it never cancel. Sums over σσᵀ/D = 1 - λ/D would.
             self.x = cols.ones / cols.sigma
             if relation.sign:
-                self.u = np.empty(self.shape[0], dtype=self.x.dtype)
-                self.coupled = WellConditioned(self._coupled_matrix())
+                self.offsets = self._coupled_offsets()
         elif loss.fits_intercept:
             self.x, self.x_rows = cols.ones / cols.sigma, rows.ones / rows.sigma
             self.gap = self._constant_gap()
@@ -42,8 +40,7 @@ class CompleteInverse:
         """W for a right-hand side R = Π[R].
 
         ``centred`` means that R comes from labels whose rows sum to zero (with an intercept, whose sum is zero), which
-        avoids a cancellation. ``last`` means that the inverse will not be applied again, so its matrix is freed before
-        W is allocated.
+        avoids a cancellation. ``last`` means that the inverse will not be applied again, so nothing is kept for that.
         """
         vanishes = centred and self.cols.outside == 0.0
         constant = 0.0
@@ -54,7 +51,6 @@ class CompleteInverse:
         left = right = np.empty(0)
         if self.loss.centres_rows and self.relation.sign:
             w = self._coupled_correction(R, vanishes)
-            self.coupled = None if last else self.coupled
             left = np.column_stack([w, self.cols.ones])
             right = np.vstack([self.cols.ones, self.relation.sign * w]) / 2
         W = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
@@ -174,29 +170,20 @@ class CompleteInverse:
         damped = (inverse * R) @ x
         return (-damped if vanishes else R @ self.x - damped) / (self.cols.outside + u)
 
-    def _coupled_matrix(self) -> np.ndarray:
-        """T (reciprocal) or B = T + ½ppᵀ (symmetric), for W = ±Wᵀ. Also fills u.
+    def _coupled_offsets(self) -> Offsets:
+        """The system of symmetric and reciprocal ranking, where one vector corrects both rows and columns of W.
 
-        One vector corrects both rows and columns of W: w = q T⁻¹ q c with q = √σ and
-        T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb). With p = b/q this is
-        ½(n I - s ppᵀ) + ½ diag(ω + u) + ½ s diag(p)(λ/D)diag(p), symmetric positive definite. It was well
-        conditioned in all tests, but that is not proven: `WellConditioned` falls back on a factorisation.
+        w = q T⁻¹ q c with q = √σ and T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb): the system of offsets,
+        with β = b/q.
         """
-        sign = self.relation.sign
-        p = np.sqrt(self.cols.sigma) * self.x
-        T = np.empty(self.shape, dtype=p.dtype)
+        damped, ends = np.empty_like(self.x), self.alpha * self.cols.ones * self.x
 
         def work(block: slice, inverse: np.ndarray) -> None:
-            self.u[block] = inverse @ (self.alpha * self.cols.ones * self.x)
-            inverse *= sign * self.alpha
-            if sign < 0:
-                inverse += 1
-            inverse *= 0.5 * p
-            np.multiply(inverse, p[block, None], out=T[block])
+            damped[block] = inverse @ ends
 
         self._each_block(work)
-        np.einsum("ii->i", T)[:] += 0.5 * (self.cols.n_nodes + self.cols.outside + self.u)
-        return T
+        sigma, n, outside = self.cols.sigma, self.cols.n_nodes, self.cols.outside
+        return Offsets(sigma, np.sqrt(sigma) * self.x, damped, n, outside, self.relation.sign, self.alpha)
 
     def _coupled_correction(self, R: np.ndarray, vanishes: bool) -> np.ndarray:
         """The vector w for W = ±Wᵀ, from Rx and (R λ/D) x."""
@@ -209,20 +196,10 @@ class CompleteInverse:
         return self._coupled_solution(R @ self.x, damped, vanishes)
 
     def _coupled_solution(self, Rx: np.ndarray, damped: np.ndarray, vanishes: bool) -> np.ndarray:
-        """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q."""
-        assert self.coupled is not None
-        n, omega = self.cols.n_nodes, self.cols.outside
+        """The vector w for W = ±Wᵀ, from f = q c = (Rx - (R λ/D) x)/q.
+
+        βᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 if the rows of the labels sum to zero and 1 is in the span.
+        """
         q = np.sqrt(self.cols.sigma)
-        f = (Rx - damped) / q
-        if self.relation.sign < 0:
-            return q * self.coupled.solve(f)
-        # Symmetric: T = B - ½ppᵀ is nearly singular along p if λ is small and 1 lies in the span of Z. As
-        # Bp = ½(n + ω)p + p∘u, the numerator pᵀB⁻¹f and the denominator 1 - ½pᵀB⁻¹p of the rank-one update have
-        # forms that do not cancel. And pᵀf = xᵀRx - xᵀ(R λ/D)x, where xᵀRx = 1ᵀYC1 = 0 for 1 in the span.
-        p = q * self.x
-        v = p * self.u
-        Bf, Bv = self.coupled.solve(f), self.coupled.solve(v)
-        pf = (0.0 if vanishes else self.x @ Rx) - self.x @ damped
-        pBf = 2 / (n + omega) * (pf - v @ Bf)
-        gap = (2 * omega + p @ Bv) / (n + omega)
-        return q * (Bf + (p - Bv) * (pBf / gap / (n + omega)))
+        along = (0.0 if vanishes else self.x @ Rx) - self.x @ damped
+        return q * self.offsets(((Rx - damped) / q)[None], along)[0]

@@ -17,11 +17,15 @@ LEFT_OUT = 1e-14
 
 
 def damping_factors(sigma: np.ndarray, tau: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """U (r, k) and V (r', k) with UVᵀ = σσ'/(σσ' + λ) to rounding, for σ, σ' > 0. O(k(r + r'))."""
-    x, y = alpha / sigma.astype(np.float64), tau.astype(np.float64)
+    """U (r, k) and V (r', k) with UVᵀ = σσ'/(σσ' + λ) to rounding, for σ, σ' ≥ 0. O(k(r + r'))."""
+    with np.errstate(divide="ignore"):
+        x, y = alpha / sigma.astype(np.float64), tau.astype(np.float64)
     left, right = np.ones_like(x), y.copy()  # what the pivots so far leave of each row and column
+    # σ = 0 has x = ∞ and a row of zeros, which is never a pivot.
+    left[np.isinf(x)] = 0
+    x[np.isinf(x)] = 1
     factors: list[tuple[np.ndarray, np.ndarray]] = []
-    j = int(np.argmax(y))
+    j = int(np.argmax(y)) if len(y) else 0
     while len(factors) < min(len(x), len(y)):
         i = int(np.argmax(np.abs(left) / (x + y[j])))
         j = int(np.argmax(np.abs(right) / (x[i] + y)))
@@ -35,4 +39,5 @@ def damping_factors(sigma: np.ndarray, tau: np.ndarray, alpha: float) -> tuple[n
         left = left * ((x - x[i]) / (x + y[j]))
         right = right * ((y - y[j]) / (y + x[i]))
         j = int(np.argmax(np.abs(right) / (x[i] + y)))
-    return np.column_stack([one for one, _ in factors]), np.column_stack([other for _, other in factors])
+    columns, rows = ([pair[side] for pair in factors] for side in (0, 1))
+    return np.array(columns).reshape(-1, len(x)).T, np.array(rows).reshape(-1, len(y)).T

@@ -79,8 +79,7 @@ class EarlyStoppingSolver(Solver):
         s, settings = problem.sizes, problem.settings
         if reduces(problem):
             steps = settings.max_iter * 10.0 * s.rows.most * s.cols.most
-            coupled = settings.loss.centres_rows and settings.relation.sign != 0
-            flops = s.flops + reduction_flops(problem) + steps + coupled * s.rows.most**3 / 3
+            flops = s.flops + reduction_flops(problem) + steps
         else:
             products = settings.max_iter * (2 if settings.method == "bicgstab" else 1)
             flops = s.flops + products * iteration_flops(problem, has_dense_products(problem))

@@ -72,19 +72,7 @@ class CompletePosterior:
     @cached_property
     def _coupled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """T⁻¹ = diag(first) + second diag(third) secondᵀ, of ranking with W = sWᵀ."""
-        inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, self.alpha)
-        n, omega = self.cols.n_nodes, self.cols.outside
-        p = self.b / np.sqrt(self.sigma)
-        u = self.alpha * (self.inverse @ (self.b**2 / self.sigma))
-        diagonal = 2 / (n + omega + u)
-        W, _ = self.thin
-        span = diagonal[:, None] * np.column_stack([p[:, None] * W, p, p * u])
-        Q, _ = np.linalg.qr(span / np.linalg.norm(span, axis=0).clip(1e-300))
-        # A change of the diagonal by a matrix of these columns, as T has one: its inverse on them says which.
-        core = Q.T @ (np.column_stack([_coupled_inverse(inverse, f) for f in Q.T]) - diagonal[:, None] * Q)
-        weights, turn = np.linalg.eigh((core + core.T) / 2)
-        kept = np.abs(weights) > 1e-15 * np.abs(weights).max(initial=0.0)
-        return diagonal, Q @ turn[:, kept], weights[kept]
+        return CompleteInverse(self.relation, self.loss, self.rows, self.cols, self.alpha).offsets.factors()
 
     def all_pairs(self, Z: np.ndarray, Z_objects: np.ndarray) -> np.ndarray:
         """Variances of all pairs, (n, m)."""
@@ -214,20 +202,6 @@ class CompletePosterior:
             if self.loss.fits_intercept:
                 constant = float(rng.standard_normal()) / n_pairs**0.5 - float(self.b @ W @ self.b_objects) / n_pairs
             yield W, constant
-
-
-def _coupled_inverse(inverse: CompleteInverse, f: np.ndarray) -> np.ndarray:
-    """T⁻¹f of symmetric and reciprocal ranking, as `CompleteInverse` has it."""
-    assert inverse.coupled is not None
-    if inverse.relation.sign < 0:
-        return inverse.coupled.solve(f)
-    n, omega = inverse.cols.n_nodes, inverse.cols.outside
-    p = np.sqrt(inverse.cols.sigma) * inverse.x
-    v = p * inverse.u
-    Bf, Bv = inverse.coupled.solve(f), inverse.coupled.solve(v)
-    pBf = 2 / (n + omega) * (p @ f - v @ Bf)
-    gap = (2 * omega + p @ Bv) / (n + omega)
-    return Bf + (p - Bv) * (pBf / gap / (n + omega))
 
 
 def _root_factor(size: float, n: int) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from condrank.model_selection.shortcuts.basis import Basis, complete_basis
 from condrank.model_selection.shortcuts.intercepts import Intercepts, over_both_directions
-from condrank.model_selection.shortcuts.offsets import deflated
+from condrank.solvers.offsets import Offsets
 from condrank.solvers.thin_damping import Damping
 
 
@@ -62,7 +62,7 @@ class EdgePairs:
         own = R1 + self.sign * M
         # On the diagonal p = 2x: both directions are the same.
         np.einsum("ii->i", own)[:] = 2 * R1.diagonal() if self.sign > 0 else 1.0
-        out = self._ranking(dense, W, values, own) if self.ranking else self._regression(dense, own)
+        out = self._ranking(damping, dense, own) if self.ranking else self._regression(dense, own)
         if self.intercepts is not None:
             basis = self.intercepts.rows
             s = self.intercepts.residuals_of_ones(Damping(basis.sigma, basis.sigma, alpha))
@@ -82,15 +82,12 @@ class EdgePairs:
         fitted /= own
         return fitted
 
-    def _ranking(self, dense: np.ndarray, W: np.ndarray, values: np.ndarray, own: np.ndarray) -> np.ndarray:
+    def _ranking(self, damping: Damping, dense: np.ndarray, own: np.ndarray) -> np.ndarray:
         U, beta, s = self.U, self.sums, self.sign
-        diagonal, thin, weights = self._offset_inverse(W, values)
-
-        def offsets(f: np.ndarray) -> np.ndarray:
-            return diagonal * f + thin @ (weights * (thin.T @ f))
-
+        tau = damping((beta**2)[None])[0]
+        offsets = Offsets(self.sigma, beta, tau, len(U), 0.0, s, damping.alpha)
         sums = U.T @ (self.Y.sum(axis=1) - s * self.Y.sum(axis=0)) / 2 + (dense * self.within) @ beta
-        o_inner = offsets(sums)
+        o_inner = offsets(sums[None])[0]
         shift = np.multiply.outer(o_inner, beta)
         within = self.within - (shift + s * shift.T) / 2
         o = U @ o_inner
@@ -99,7 +96,7 @@ class EdgePairs:
         outer = (left - s * left.T) / 2
 
         kappa = (U * beta) @ dense
-        pairs = _Products(U, self.U2, kappa, diagonal, thin, weights)
+        pairs = _Products(U, self.U2, kappa, *offsets.factors())
         pp = (pairs.XX + pairs.XX.T + 2 * s * pairs.XXt) / 4
         pq = (pairs.Xi - pairs.Xi.T - s * pairs.Xj + s * pairs.Xj.T) / 4
         loops = pairs.uu.diagonal()
@@ -114,23 +111,6 @@ class EdgePairs:
         change = p * (pairs.Xi + s * pairs.Xj.T) / 2 + q * (loops[:, None] - s * pairs.uu) / 2
         change[n_own, n_own] = p.diagonal() / 2 * pairs.Xi.diagonal()
         return left - (p + q) / 2 + change
-
-    def _offset_inverse(self, W: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """T⁻¹ = diag + thin diag(weights) thinᵀ, in the form of `Offsets`."""
-        n, beta, s = len(self.U), self.sums, self.sign
-        tau = W @ (values * (W.T @ beta**2))
-        diagonal = 2 / (n + tau)
-        scaled = (beta[:, None] * W) * np.sqrt(np.abs(values))
-        # (2s sign(ε) + VᵀΔV)⁻¹ with V = βW√|ε|
-        core = scaled.T @ (diagonal[:, None] * scaled)
-        np.einsum("ii->i", core)[:] += 2 * s * np.sign(values)
-        weights, turn = np.linalg.eigh(core)
-        thin = (diagonal[:, None] * scaled) @ turn
-        v = tau * beta
-        Bv = diagonal * v - thin @ ((thin.T @ v) / weights)
-        z, gap = deflated(beta, Bv, n, s)
-        weights = np.append(-1 / weights, 0.5 * s / gap).astype(z.dtype)
-        return diagonal, np.column_stack([thin, z]), weights
 
 
 class _Products:

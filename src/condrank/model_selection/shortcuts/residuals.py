@@ -22,7 +22,7 @@ from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
 from condrank.model_selection.shortcuts.basis import WidenedBasis
 from condrank.model_selection.shortcuts.batched import solve_directly, solve_rows
-from condrank.model_selection.shortcuts.offsets import Offsets
+from condrank.solvers.offsets import Offsets
 from condrank.solvers.thin_damping import Damping
 
 
@@ -44,7 +44,10 @@ class RowSystems:
     def __init__(self, wide: WidenedBasis, sign: int, ranking: bool, alpha: float):
         self.wide, self.sign, self.alpha = wide, sign, alpha
         self.damping = Damping(wide.sigma, wide.sigma, alpha)
-        self.offsets = Offsets(self.damping, wide.sums, wide.n, sign) if ranking else None
+        self.offsets: Offsets | None = None
+        if ranking:
+            damped = self.damping((wide.sums**2)[None])[0]
+            self.offsets = Offsets(wide.sigma, wide.sums, damped, wide.n, 0.0, sign, alpha)
         # Scores are labels minus residuals: for large λ this is a small difference, which needs all digits.
         self.precision = 512.0 if alpha < wide.sigma.max() ** 2 else 32.0
         self.n_iter = self.n_direct = 0
