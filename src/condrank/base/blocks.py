@@ -65,7 +65,7 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bo
             work(*call)
         return
     futures: list[Future[Any]] = []
-    with _one_thread_a_product() if products else nullcontext():
+    with one_thread_a_product() if products else nullcontext():
         try:
             for call in calls:
                 try:
@@ -83,7 +83,6 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bo
 # Threads are kept, because starting two and touching their new memory takes longer than much of their work.
 _pools: dict[int, ThreadPoolExecutor] = {}
 _thread = local()
-_limiting = Lock()
 
 
 def _pool(n_threads: int) -> ThreadPoolExecutor:
@@ -97,9 +96,31 @@ def _mark() -> None:
 
 def _forget() -> None:
     """Drop the pools in a forked process, which has none of its parent's threads."""
-    global _limiting
+    global _limit
     _pools.clear()
-    _limiting = Lock()
+    _limit = _Limit()
+
+
+class _Limit:
+    """One limit for all callers, from the first that begins to the last that ends."""
+
+    def __init__(self) -> None:
+        self.lock, self.n_callers, self.limit = Lock(), 0, None
+
+    def begin(self) -> None:
+        with self.lock:
+            if not self.n_callers:
+                self.limit = _libraries().limit(limits=1, user_api="blas")
+            self.n_callers += 1
+
+    def end(self) -> None:
+        with self.lock:
+            self.n_callers -= 1
+            if not self.n_callers and self.limit is not None:
+                self.limit.restore_original_limits()
+
+
+_limit = _Limit()
 
 
 if hasattr(os, "register_at_fork"):
@@ -107,10 +128,16 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _one_thread_a_product() -> Iterator[None]:
-    """Limit BLAS to one thread, for one caller at a time: with two, the last to end would leave the limit in place."""
-    with _limiting, _libraries().limit(limits=1, user_api="blas"):
+def one_thread_a_product() -> Iterator[None]:
+    """Limit BLAS to one thread, while our own threads do the work.
+
+    Threads of BLAS that wait for the next product do not sleep for some ten milliseconds: they take time from ours.
+    """
+    _limit.begin()
+    try:
         yield
+    finally:
+        _limit.end()
 
 
 @cache

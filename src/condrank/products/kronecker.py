@@ -214,6 +214,11 @@ class KroneckerEdges:
         return self.sandwich.cost
 
     @property
+    def by_loops(self) -> bool:
+        """Whether a product is made by our own loops and threads, not by dense products of BLAS."""
+        return self.sandwich.sparse_first and self.sandwich.sparse_second
+
+    @property
     def distinct_share(self) -> float:
         """Share of the edges that is left if both directions of a pair count as one, as the relation sees them."""
         return 1.0 if self._fold is None else len(self._fold.pairs.indices) / max(1, self.edges.n_pairs)

@@ -11,11 +11,13 @@ An iteration costs one product with K̄, O(n_pairs (n + m)) for Kronecker kernel
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from condrank.base.blocks import one_thread_a_product
 from condrank.nodes.spectrum import constant_part
 from condrank.objective.edge_loss import LossRoot
 from condrank.objective.losses import QUADRATIC, Loss
@@ -92,6 +94,11 @@ class DualSystem:
         roots = self.root.roots
         return float(np.linalg.norm(roots * self.kernel.product(roots)) / np.linalg.norm(roots))
 
+    def iterating(self) -> AbstractContextManager[None]:
+        """A context for iterations: if products are our own loops, threads of BLAS would only take their time."""
+        kernel = self.kernel
+        return one_thread_a_product() if isinstance(kernel, KroneckerEdges) and kernel.by_loops else nullcontext()
+
     def rhs(self, values: np.ndarray | None = None) -> np.ndarray:
         """Rᵀ y, by default for the labels y of the edges."""
         return self.root.transposed(self.edges.values if values is None else values)
@@ -140,21 +147,13 @@ def solve_dual(
     """
     if alpha:
         check_alpha(alpha, system.weights.dtype)
-    precondition, roughly, expected = None, preconditioner is not None, None
+    roughly, expected = preconditioner is not None, None
     if preconditioner == "auto":
         plan = plan_preconditioner(system, alpha, tol, rank=rank)
         expected = plan.expected
         preconditioner, roughly = plan.build(), plan.in_single_precision
-    if isinstance(preconditioner, EdgePreconditioner | MainEffects):
-        precondition = preconditioner.at(alpha)
-    elif preconditioner is not None:
+    if not isinstance(preconditioner, EdgePreconditioner | MainEffects | None):
         raise ValueError(f"preconditioner must be an EdgePreconditioner, 'auto' or None, got {preconditioner!r}")
-    single = system.single() if roughly else None
-    if single is not None and not single_precision_pays(alpha, single.largest()):
-        single = None
-    rough = None if single is None else lambda c: single.apply(c, alpha)
-    trial = None if precondition is None or expected is None else Trial(precondition, expected, tol)
-
     stopped = False
 
     def seen(count: int, c: np.ndarray) -> bool:
@@ -174,9 +173,16 @@ def solve_dual(
             watch=None if watch is None and precondition is None else lambda count, c: seen(before + count, c),
         )
 
-    found = iterate(trial or precondition, start)
-    if trial is not None and trial.failed and not (found.converged or stopped) and found.n_iter < max_iter:
-        trial.failed, before = False, found.n_iter
-        rest = iterate(None, found.x, before)
-        found = replace(rest, n_iter=before + rest.n_iter)
+    precondition = None if preconditioner is None else preconditioner.at(alpha)
+    with system.iterating():
+        single = system.single() if roughly else None
+        if single is not None and not single_precision_pays(alpha, single.largest()):
+            single = None
+        rough = None if single is None else lambda c: single.apply(c, alpha)
+        trial = None if precondition is None or expected is None else Trial(precondition, expected, tol)
+        found = iterate(trial or precondition, start)
+        if trial is not None and trial.failed and not (found.converged or stopped) and found.n_iter < max_iter:
+            trial.failed, before = False, found.n_iter
+            rest = iterate(None, found.x, before)
+            found = replace(rest, n_iter=before + rest.n_iter)
     return system.root(found.x), found

@@ -142,9 +142,10 @@ def _shared(
         assert watch is not None
         return watch(number, order[places], np.array([system.root(x) for x in X]), residuals)
 
-    return shifted_krylov(
-        apply, rhs, alphas, tol=options.tol, max_iter=options.max_iter, watch=None if watch is None else enough
-    )
+    with system.iterating():
+        return shifted_krylov(
+            apply, rhs, alphas, tol=options.tol, max_iter=options.max_iter, watch=None if watch is None else enough
+        )
 
 
 def strongest(system: DualSystem, rhs: np.ndarray) -> float:

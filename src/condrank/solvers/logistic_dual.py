@@ -111,13 +111,15 @@ class DualLogistic(Newton):
         system = DualSystem(self._inner, REGRESSION, weights=weights)
         rhs = gradient / np.sqrt(weights)
         exponent = scale_exponent(rhs, always=True)  # so that it is representable in single precision
-        found = krylov(
-            lambda c: system.apply(c, alpha),
-            np.ldexp(rhs, -exponent).astype(dtype),
-            precondition=self._precondition(system, alpha),
-            tol=max(tol, SINGLE) if dtype == np.float32 else tol,
-            max_iter=INNER_ITERATIONS,
-        )
+        precondition = self._precondition(system, alpha)
+        with system.iterating():
+            found = krylov(
+                lambda c: system.apply(c, alpha),
+                np.ldexp(rhs, -exponent).astype(dtype),
+                precondition=precondition,
+                tol=max(tol, SINGLE) if dtype == np.float32 else tol,
+                max_iter=INNER_ITERATIONS,
+            )
         return np.ldexp(system.root(found.x).astype(gradient.dtype), exponent)
 
     def _precondition(self, system: DualSystem, alpha: float) -> Operator | None:

@@ -12,13 +12,16 @@ where UᵀU is sparse, up to rank one or a sparse product. P is positive definit
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg, sparse
 
+from condrank.base.blocks import one_thread_a_product
 from condrank.base.measured import (
     EFFECTS_ROUNDING_EPS,
+    ONE_THREAD_MOST_EFFECTS,
     PRECONDITIONER_COST_SHARE,
     SINGLE_TIME_PER_DOUBLE_TIME,
     SOLVED_FLOPS_PER_ENTRY,
@@ -136,7 +139,8 @@ class MainEffects:
                 break
         mu = max(mu, floor)
         np.einsum("ii->i", M)[:] += dtype.type(mu)
-        factors = linalg.lu_factor(M, overwrite_a=True, check_finite=False)
+        with one_thread_a_product() if self.size <= ONE_THREAD_MOST_EFFECTS else nullcontext():
+            factors = linalg.lu_factor(M, overwrite_a=True, check_finite=False)
         system = self.system
 
         def inverse(c: np.ndarray) -> np.ndarray:
