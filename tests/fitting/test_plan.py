@@ -226,7 +226,7 @@ def test_a_plan_grows_with_the_work():
     def planned(**params):
         return ConditionalRanker(**params).plan(SMALL_X, SMALL_Y + SMALL_Y.T)
 
-    assert planned(relation="symmetric", kernel="rbf").flops > planned(kernel="rbf").flops
+    assert planned(relation="symmetric", kernel="rbf").flops == planned(kernel="rbf").flops
     assert planned(kernel="rbf").flops > planned().flops
     assert planned(kernel="rbf").memory > planned().memory
     single = ConditionalRanker(kernel="rbf").plan(SMALL_X.astype(np.float32), SMALL_Y.astype(np.float32))

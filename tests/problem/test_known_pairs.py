@@ -108,7 +108,7 @@ def test_counted_iterations_are_expected(share, uneven, alpha):
         (300, 60, 0.4, 1.0, 0.1, "primal"),
         (300, 60, 0.4, 4.0, 0.1, "primal"),
         (1500, 300, 0.1, 1.0, 1.0, "dual"),
-        (1500, 300, 0.1, 0.0, 1.0, "primal"),
+        (1500, 300, 0.1, 0.0, 0.1, "primal"),
         (1500, 300, 0.4, 4.0, 1.0, "primal"),
     ],
 )

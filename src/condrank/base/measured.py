@@ -44,7 +44,7 @@ DISTANCE_UPCAST_ENTRIES = 10 * 2**17
 SAMPLE_LEAST_NODES = 200
 # The smaller of two domains is sampled from this many nodes on: up to 64 of them are all taken.
 SAMPLE_LEAST_OBJECTS = 20
-SAMPLE_LEAST_FLOPS = 5e8
+SAMPLE_LEAST_FLOPS = 1.5e9
 # From this many nodes on the sample also estimates how many eigenvalues are rounding noise (suite memory).
 SAMPLE_FOR_MEMORY_LEAST_NODES = 1000
 # Nodes of the sample: a share of all nodes, and the least and the most (suite grid).
@@ -140,9 +140,11 @@ PRECONDITIONER_FREE_FEATURES = 256
 # It is considered from this many edges on, and used if it promises at most this share of the plain cost (suite grid).
 PRECONDITIONER_LEAST_EDGES = 500
 PRECONDITIONER_COST_SHARE = 0.7
-# Eigenvectors of the first look, and how many times the cost of the full look a plain solve has to cost (suite grid).
+# Eigenvectors of the first look, and how many times the cost of the full look a plain solve has to cost, and at least
+# (suite grid).
 FIRST_LOOK_EIGENVECTORS = 8
 LOOK_LEAST_COST_RATIO = 10
+LOOK_LEAST_FLOPS = 1.5e9
 # Least and most eigenvectors of a node kernel, and the most as a share of its nodes (suite grid).
 EIGENVECTORS_LEAST, EIGENVECTORS_MOST, EIGENVECTORS_SHARE_OF_NODES = 8, 600, 0.2
 # It is judged after this many iterations, and dropped if the logarithm of the residual has fallen by less than this

@@ -165,6 +165,10 @@ class Expected:
         primal = primal_steps(strengths, n_pairs, size, alpha, tol, extremes)
         return cls(primal, ranks, dual_steps(strengths, distinct * n_pairs, distinct * size, alpha, tol, ranks))
 
+    def dual_at(self, rank: int) -> np.ndarray:
+        """Iterations over the edges with this number of features, (1,)."""
+        return self.dual[[self.ranks.index(rank)]]
+
     def over_edges(self, factor: float) -> Expected:
         """The same with more iterations over the edges."""
         return replace(self, dual=factor * self.dual, without_effects=factor * self.without_effects)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from condrank.base.measured import (
     PRECONDITIONER_LEAST_EDGES,
     ROUND_MOST_ITERATIONS,
@@ -12,8 +14,8 @@ from condrank.problem.problem import Problem, n_eigenvectors
 from condrank.products.cost import loops_for
 from condrank.solvers.costs import listed_bytes
 from condrank.solvers.dual_bytes import DualTask
-from condrank.solvers.dual_plan import cheapest_rank, expected_rank, rank_costs
-from condrank.solvers.iterations import edge_product_flops, expected
+from condrank.solvers.dual_plan import expected_rank, rank_costs
+from condrank.solvers.iterations import edge_product_flops, expected, worth_a_sample
 from condrank.solvers.main_effects import main_effects_cost, n_effects, pays
 from condrank.solvers.shifted import MOST_BLOCK
 from condrank.solvers.system import Peak
@@ -49,10 +51,11 @@ def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
         Number of Newton steps, each with a product of its own and perhaps a new preconditioner; 0 for least squares.
     """
     s, guess = problem.sizes, expected(problem)
-    step = edge_product_flops(problem) + STEP_FLOPS
-    k = n_eigenvectors(max(s.shape))
-    costs = rank_costs(s.shape, s.n_pairs, k, guess.ranks, scale * guess.dual, step, builds=max(1, steps))
-    cost = float(costs[guess.ranks.index(cheapest_rank(guess.ranks, costs))])
+    product, builds = edge_product_flops(problem), max(1, steps)
+    guess, step = replace(guess, dual=scale * guess.dual), product + STEP_FLOPS
+    rank = expected_rank(s.shape, s.n_pairs, guess, product, problem.settings.tol, s.two_domains, builds)
+    k = (n_eigenvectors(s.shape[0]) + n_eigenvectors(s.shape[1])) // 2
+    cost = float(rank_costs(s.shape, s.n_pairs, k, (rank,), guess.dual_at(rank), step, builds=builds)[0])
     if not steps:
         without = _effects_cost(problem, guess)
         cost = without if pays(without, cost) else cost
@@ -96,19 +99,19 @@ def _rank(problem: Problem, builds: int, tol: float) -> tuple[int, float]:
     """Number of features of the preconditioner and of iterations with it, estimated from a sample of the nodes."""
     s = problem.sizes
     few = s.n_pairs < PRECONDITIONER_LEAST_EDGES
-    if problem.settings.pairwise_kernel is not None or few or not problem.can_be_sampled:
+    if problem.settings.pairwise_kernel is not None or few or not worth_a_sample(problem):
         return 0, 0.0
     guess = problem.expected_by_sample
     product = edge_product_flops(problem)
     rank = expected_rank(s.shape, s.n_pairs, guess, product, tol, s.two_domains, builds)
-    return rank, float(guess.dual[guess.ranks.index(rank)])
+    return rank, float(guess.dual_at(rank)[0])
 
 
 def _removes_effects(problem: Problem) -> bool:
     """Whether a preconditioner of main effects is expected, estimated from a sample of the nodes."""
     s = problem.sizes
     few = s.n_pairs < PRECONDITIONER_LEAST_EDGES
-    if problem.settings.pairwise_kernel is not None or few or not problem.can_be_sampled:
+    if problem.settings.pairwise_kernel is not None or few or not worth_a_sample(problem):
         return False
     guess, step = problem.expected_by_sample, edge_product_flops(problem) + STEP_FLOPS
     return pays(_effects_cost(problem, guess), step * float(guess.dual[0]))

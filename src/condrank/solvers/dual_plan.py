@@ -11,6 +11,7 @@ from condrank.base.measured import (
     AT_EDGES_FLOPS_PER_MULTIPLICATION,
     FIRST_LOOK_EIGENVECTORS,
     LOOK_LEAST_COST_RATIO,
+    LOOK_LEAST_FLOPS,
     PRECONDITIONER_BUILD_FLOPS_PER_FEATURE,
     PRECONDITIONER_COST_SHARE,
     PRECONDITIONER_FREE_FEATURES,
@@ -116,7 +117,7 @@ def plan_preconditioner(
     spectrum, uneven = None, unevenly_known(edges)
     factor = uneven_factor(uneven)
     # By mean squares, half of the plain iterations were expected where nodes in clusters know their pairs in blocks.
-    if iterations[0] > few and (uneven or iterations[0] * step >= look):
+    if iterations[0] > few and iterations[0] * step >= (LOOK_LEAST_FLOPS if uneven else look):
         spectrum = EdgeSpectrum(kernel.relation, kernel.K, kernel.G, FIRST_LOOK_EIGENVECTORS)
         seen = factor * expected_iterations(system, spectrum, alpha, tol, (0,))
         iterations = seen if uneven else np.minimum(iterations, seen)
@@ -160,9 +161,8 @@ def uneven_factor(uneven: bool) -> float:
 def look_cost(shape: tuple[int, int], two_domains: bool) -> float:
     """The cost of plain iterations from which the eigenvectors for a preconditioner are worth computing."""
     (n, m), k = shape, n_eigenvectors(max(shape))
-    return LOOK_LEAST_COST_RATIO * (
-        2.0 * k * (n**2 + m**2 * two_domains) + PRECONDITIONER_QR_FLOPS_PER_ENTRY * (n + m) * k**2 + STEP_FLOPS
-    )
+    flops = 2.0 * k * (n**2 + m**2 * two_domains) + PRECONDITIONER_QR_FLOPS_PER_ENTRY * (n + m) * k**2 + STEP_FLOPS
+    return max(LOOK_LEAST_COST_RATIO * flops, LOOK_LEAST_FLOPS)
 
 
 def cheapest_rank(ranks: tuple[int, ...], costs: np.ndarray) -> int:

@@ -15,16 +15,24 @@ def expected(problem: Problem) -> Expected:
     A sample of the kernel is computed only if primal and dual compete, for exact kernels, and only if the cheaper of
     them costs so much more that the sample does not matter. With an edge or two per node the dual is always fastest.
     """
-    settings, s, guess = problem.settings, problem.sizes, problem.expected_by_sizes
+    settings, s = problem.settings, problem.sizes
     asked = settings.solver
     is_open = asked == "iterative" or (asked == "auto" and not problem.is_complete)
     special = settings.clip or settings.pairwise_kernel is not None or bool(settings.compared)
     few = s.n_pairs <= 2 * max(s.shape)
-    if not is_open or special or few or not s.exact or not problem.can_be_sampled:
-        return guess
-    primal = s.flops + guess.primal * iteration_flops(problem, has_dense_products(problem))
+    if not is_open or special or few or not s.exact or not worth_a_sample(problem):
+        return problem.expected_by_sizes
+    return problem.expected_by_sample
+
+
+def worth_a_sample(problem: Problem) -> bool:
+    """Whether a sample of the kernel can be had, and costs little beside the fit."""
+    if not problem.can_be_sampled:
+        return False
+    guess = problem.expected_by_sizes
+    primal = problem.sizes.flops + guess.primal * iteration_flops(problem, has_dense_products(problem))
     dual = 2 * float(guess.dual[0]) * (edge_product_flops(problem) + STEP_FLOPS)
-    return guess if min(primal, dual) < SAMPLE_LEAST_FLOPS else problem.expected_by_sample
+    return min(primal, dual) >= SAMPLE_LEAST_FLOPS
 
 
 def edge_product_flops(problem: Problem) -> float:

@@ -229,8 +229,6 @@ class PrimalSolver(Solver):
         s, settings = problem.sizes, problem.settings
         single = s.in_single_precision(settings.alpha)
         after = iterated_bytes(problem, vectors=1 + CG_ARRAYS, dense=dense, single=single)
-        if settings.loss.centres_rows and settings.relation.sign:
-            after += s.itemsize * s.square  # the matrix of the preconditioner
         if settings.loss.fits_intercept:
             # A matrix of the preconditioner, and the sums that dense products need.
             after += s.itemsize * s.square + (s.itemsize + 4 * single) * s.square * dense
