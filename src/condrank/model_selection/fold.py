@@ -20,6 +20,7 @@ from condrank.model_selection.settling import Settling
 from condrank.models.edge import EdgeModel
 from condrank.models.model import Model
 from condrank.models.placed import PlacedEdges, PlacedKernel, at_edges
+from condrank.models.rough import roughly
 from condrank.observations import Edges
 from condrank.products.kronecker import KroneckerEdges
 from condrank.solvers.path import solve_path
@@ -67,7 +68,9 @@ class Fold(HeldOutPairs):
                 if few:
                     self.placed[k] = model.placed_edges(*self.sides, self.truth)
                 else:
-                    self.placed[k] = replace(model.placed(*self.sides), sign=self.settings.relation.sign)
+                    placed = replace(model.placed(*self.sides), sign=self.settings.relation.sign)
+                    # Differences between two anchors are scaled, and their errors with them.
+                    self.placed[k] = roughly(placed) if len(self.models) == 1 else placed
             elif self.is_sparse and isinstance(model, EdgeModel) and isinstance(model.kernel, KroneckerEdges):
                 self.placed[k] = model.placed_edges(*self.sides, self.truth)
 
@@ -84,7 +87,10 @@ class Fold(HeldOutPairs):
 
     def scores(self, alpha: float) -> Blocks:
         """Blocks of the conditioning nodes of the test graph, with their scores."""
-        return next(blocks for _, blocks in self.scores_of(np.array([alpha])))
+        options = Options(self.settings.tol, self.settings.max_iter)
+        solved = [system.solve(alpha, options) for system in self.systems]
+        models = [model.with_weights(found.W) for model, found in zip(self.models, solved, strict=True)]
+        return _together([self._scored(model, placed) for model, placed in zip(models, self.placed, strict=True)])
 
     def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
         """Counts, as for all held-out pairs.

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from condrank.base.blocks import row_blocks
+from condrank.base.blocks import in_threads, one_thread_a_product, row_blocks
 from condrank.base.checks import check_choice
+from condrank.base.measured import SIDE_BY_SIDE_MOST_LABELS
 from condrank.fitting.plan import Plan, make_plan
 from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
@@ -30,6 +31,7 @@ from condrank.nodes.views import Views
 from condrank.observations import Complete
 from condrank.problem.problem import Problem
 from condrank.solvers import SOLVERS
+from condrank.solvers.closed_form import ClosedForm
 
 # Blocks of conditioning nodes with their scores for each anchor.
 Blocks = Iterator[tuple[slice, list[np.ndarray]]]
@@ -98,13 +100,27 @@ class HeldOutPairs(ABC):
         """The same as `counts` for each conditioning node, (n_prior_weights, n_alphas, n_queries, 2)."""
         counts = np.zeros((len(self.prior_weights), len(alphas), self.truth.shape[0], 2))
         n_scores = counts.shape[0] * counts.shape[1]
-        for j, blocks in self.scores_of(alphas):
+
+        def count(j: int, blocks: Blocks) -> None:
             for block, scores in blocks:
                 pairs = self._kept_pairs(block, n_scores)
                 counts[:, j, block, 1] = pairs.comparable
                 for i, tau in enumerate(self.prior_weights):
                     counts[i, j, block, 0] = pairs.wrong(self._at(tau, scores))
+
+        if self.is_independent and self.n_labels <= SIDE_BY_SIDE_MOST_LABELS:
+            with one_thread_a_product():
+                count(0, self.scores(float(alphas[0])))  # sorts the labels, for all others
+                in_threads(lambda j: count(j, self.scores(float(alphas[j]))), range(1, len(alphas)), products=True)
+            return counts
+        for j, blocks in self.scores_of(alphas):
+            count(j, blocks)
         return counts
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether each λ has scores of its own, so that several λ can be computed side by side."""
+        return all(isinstance(system, ClosedForm) for system in self.systems)
 
     def _kept_pairs(self, block: slice, n_scores: int) -> Any:
         """The sorted labels of a block, kept for the next scores unless they are too many."""
@@ -168,6 +184,11 @@ class Shortcut(HeldOutPairs):
         self.shortcuts = [
             SHORTCUTS[name](system, observed, tau) for system, tau in zip(self.systems, self.anchors, strict=True)
         ]
+
+    @property
+    def is_independent(self) -> bool:
+        """An intercept is kept from the scores of a λ until it is subtracted from them."""
+        return not self.shortcuts[0].intercept
 
     def scores(self, alpha: float) -> Blocks:
         """Blocks of rows of the relation, with scores by models from which they were held out."""

@@ -39,10 +39,20 @@ class PlacedPairs:
         blocks = list(row_blocks(len(self.Z), len(self.Z_objects)))
         halved = self.sign and self.Z is self.Z_objects and len(blocks) == 1
         for block in blocks:
-            scores = both_halves(self.Z, W, self.sign) if halved else (self.Z[block] @ W) @ self.Z_objects.T
-            if self.similarity is not None:
-                scores += self.Z.dtype.type(prior_weight) * self.similarity[block]
-            yield block, scores
+            if halved:
+                yield block, self._with_prior(both_halves(self.Z, W, self.sign), block, prior_weight)
+            else:
+                yield block, self.rows(block, W, prior_weight)
+
+    def rows(self, rows: slice | np.ndarray, W: np.ndarray, prior_weight: float) -> np.ndarray:
+        """Scores of some conditioning nodes."""
+        W = W.astype(self.Z.dtype, copy=False)
+        return self._with_prior((self.Z[rows] @ W) @ self.Z_objects.T, rows, prior_weight)
+
+    def _with_prior(self, scores: np.ndarray, rows: slice | np.ndarray, prior_weight: float) -> np.ndarray:
+        if self.similarity is not None:
+            scores += self.Z.dtype.type(prior_weight) * self.similarity[rows]
+        return scores
 
 
 def both_halves(Z: np.ndarray, W: np.ndarray, sign: int) -> np.ndarray:
