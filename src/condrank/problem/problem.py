@@ -172,7 +172,9 @@ class Problem:
         if not isinstance(self.observed, Edges) or not unevenly_known(self.observed):
             return None
         weights = degree_weights(self.observed, not self.sizes.two_domains)
-        return KnownShares(self.settings.relation, self.observed, *self.samples, weights, self.distinct)
+        # Main effects of the nodes, which constants add, are known from many pairs each.
+        rows, cols = (sample.without_constant() or sample for sample in self.samples)
+        return KnownShares(self.settings.relation, self.observed, rows, cols, weights, self.distinct)
 
     @cached_property
     def spectra(self) -> Strengths:
