@@ -17,13 +17,14 @@ relations. The same inverse, applied to any right-hand side R, is the preconditi
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from condrank.base.blocks import n_processors, row_blocks
-from condrank.base.measured import BLOCK_ENTRIES, CACHED_ENTRIES
+from condrank.base.blocks import n_processors, one_thread_a_product, row_blocks
+from condrank.base.measured import BLOCK_ENTRIES, CACHED_ENTRIES, NUMPY_EIGH_MOST_NODES
 from condrank.models.model import Model
 from condrank.nodes import Coordinates, ExactKernel
 from condrank.objective.losses import Loss
@@ -145,8 +146,10 @@ class ClosedForm:
     def solve(self, alpha: float, options: Options = DEFAULTS, rhs: np.ndarray | None = None) -> Solution:
         """W (r, r') for one λ. Allocates one r×r' array for the result."""
         check_alpha(alpha, self.rows.sigma.dtype, float(self.rows.sigma[-1]) * float(self.cols.sigma[-1]))
-        inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
-        W = inverse(self.rhs, centred=True, last=True) if rhs is None else inverse(rhs, last=True)
+        # Only vectors are multiplied, and NumPy's threads would wait for those of SciPy's, which have just multiplied.
+        with one_thread_a_product() if max(self.rhs.shape) > NUMPY_EIGH_MOST_NODES else nullcontext():
+            inverse = CompleteInverse(self.relation, self.loss, self.rows, self.cols, alpha)
+            W = inverse(self.rhs, centred=True, last=True) if rhs is None else inverse(rhs, last=True)
         # The r×r arithmetic of explicit features is in double precision, also for single-precision features.
         return Solution(W.astype(self.rows.nodes.dtype, copy=False))
 
