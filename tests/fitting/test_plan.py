@@ -233,6 +233,14 @@ def test_a_plan_grows_with_the_work():
     assert single.memory < planned(kernel="rbf").memory
 
 
+@pytest.mark.parametrize("solver", ["auto", "dual", "primal"])
+def test_a_tolerance_of_zero_is_planned(solver):
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(300, size=(2, 9000))
+    graph = RelationGraph.from_edges(rng.normal(size=(300, 5)), *pairs, rng.normal(size=9000))
+    assert np.isfinite(ConditionalRanker(kernel="rbf", tol=0.0, solver=solver).plan(graph).flops)
+
+
 def test_a_fit_beyond_memory_is_refused_at_once(monkeypatch):
     monkeypatch.setattr("condrank.base.memory.available_memory", lambda: 16 * 2**30)
     n = 10**6

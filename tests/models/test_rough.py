@@ -64,7 +64,7 @@ def test_small_products_and_single_precision_stay_as_they_are(monkeypatch):
 def test_losses_of_folds_are_those_of_refitting(monkeypatch, relation, loss, side_by_side):
     monkeypatch.setattr(rough, "ROUGH_LEAST_MULTIPLICATIONS", 1)
     if not side_by_side:
-        monkeypatch.setattr(held_out, "SIDE_BY_SIDE_MOST_LABELS", 0)
+        monkeypatch.setattr(held_out, "SIDE_BY_SIDE_MOST_ENTRIES", 0)
     rng, sign = np.random.default_rng(3), {"ordinary": 0, "symmetric": 1, "reciprocal": -1}[relation]
     Y = rng.normal(size=(60, 60))
     graph = RelationGraph(rng.normal(size=(60, 3)), Y + sign * Y.T, probabilities=False)

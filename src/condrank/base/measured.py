@@ -202,8 +202,8 @@ ALIGNED_PAIRS = 4096
 CHEAP_FEATURES_MOST = 64
 ALIGNED_COORDINATES_ENTRIES = 1 << 25
 
-# Held-out labels up to which several λ are computed side by side, each in one thread (suites folds and shortcuts).
-SIDE_BY_SIDE_MOST_LABELS = 1 << 21
+# Held-out labels, and weights of W, up to which several λ are computed side by side, each in one thread (suite folds).
+SIDE_BY_SIDE_MOST_ENTRIES = 1 << 21
 # Multiplications of the scores of held-out pairs from which single precision is tried (suite folds).
 ROUGH_LEAST_MULTIPLICATIONS = 1 << 25
 

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from condrank.base.blocks import in_threads, one_thread_a_product, row_blocks
 from condrank.base.checks import check_choice
-from condrank.base.measured import SIDE_BY_SIDE_MOST_LABELS
+from condrank.base.measured import SIDE_BY_SIDE_MOST_ENTRIES
 from condrank.fitting.plan import Plan, make_plan
 from condrank.fitting.reading import read_settings
 from condrank.fitting.refusal import check_memory
@@ -108,7 +108,7 @@ class HeldOutPairs(ABC):
                 for i, tau in enumerate(self.prior_weights):
                     counts[i, j, block, 0] = pairs.wrong(self._at(tau, scores))
 
-        if self.is_independent and self.n_labels <= SIDE_BY_SIDE_MOST_LABELS:
+        if self.is_independent and max(self.n_labels, self.systems[0].rhs.size) <= SIDE_BY_SIDE_MOST_ENTRIES:
             with one_thread_a_product():
                 count(0, self.scores(float(alphas[0])))  # sorts the labels, for all others
                 in_threads(lambda j: count(j, self.scores(float(alphas[j]))), range(1, len(alphas)), products=True)

@@ -32,13 +32,23 @@ class RoughPairs:
 
     def blocks(self, W: np.ndarray, prior_weight: float) -> Iterator[tuple[slice, np.ndarray]]:
         """Scores of a model, up to a constant, one block of conditioning nodes at a time."""
+        found = self.rough.blocks(W, prior_weight)
+        while (pair := self._next(found, W, prior_weight)) is not None:
+            yield pair
+
+    def _next(
+        self, found: Iterator[tuple[slice, np.ndarray]], W: np.ndarray, prior_weight: float
+    ) -> tuple[slice, np.ndarray] | None:
+        """The next block, in the precision that it needs."""
         with np.errstate(over="ignore", invalid="ignore"):
-            for block, scores in self.rough.blocks(W, prior_weight):
-                rows = np.unique(np.linspace(block.start, block.stop - 1, CHECKED).round().astype(int))
-                exact = self.exact.rows(rows, W, prior_weight)
-                error = np.abs(scores[rows - block.start] - exact).max(axis=1)
-                near = bool((error <= NEAR * exact.std(axis=1)).all()) and bool(np.isfinite(scores).all())
-                yield block, scores if near else self.exact.rows(block, W, prior_weight)
+            block, scores = next(found, (slice(0), np.empty(0)))
+            if not scores.size:
+                return None
+            rows = np.unique(np.linspace(block.start, block.stop - 1, CHECKED).round().astype(int))
+            exact = self.exact.rows(rows, W, prior_weight)
+            error = np.abs(scores[rows - block.start] - exact).max(axis=1)
+            near = bool((error <= NEAR * exact.std(axis=1)).all()) and bool(np.isfinite(scores).all())
+        return block, scores if near else self.exact.rows(block, W, prior_weight)
 
 
 def roughly(placed: PlacedPairs) -> PlacedPairs | RoughPairs:

@@ -101,7 +101,8 @@ class Problem:
     def at(self, alpha: float) -> Problem:
         """The same problem with another λ. It shares what does not depend on λ."""
         other, _ = replace(self, settings=replace(self.settings, alpha=alpha)), self.sizes
-        shared = ("conditioned", "samples", "spectra", "spectra_of_rest", "sizes", "both_ways", "known_pairs")
+        shared = ("conditioned", "samples", "samples_of_rest", "spectra", "spectra_of_rest", "sizes", "both_ways")
+        shared += ("known_pairs",)
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other
 
@@ -111,6 +112,13 @@ class Problem:
         first, second = self.settings.kernels
         rows = KernelSample(first, self.queries)
         return rows, rows if self.objects is self.queries else KernelSample(second, self.objects)
+
+    @cached_property
+    def samples_of_rest(self) -> tuple[KernelSample | None, KernelSample | None]:
+        """The same without the constants of the node kernels; None for a kernel without one."""
+        rows, cols = self.samples
+        left = rows.without_constant()
+        return left, left if cols is rows else cols.without_constant()
 
     @cached_property
     def sizes(self) -> Sizes:
@@ -173,7 +181,7 @@ class Problem:
             return None
         weights = degree_weights(self.observed, not self.sizes.two_domains)
         # Main effects of the nodes, which constants add, are known from many pairs each.
-        rows, cols = (sample.without_constant() or sample for sample in self.samples)
+        rows, cols = (rest or sample for rest, sample in zip(self.samples_of_rest, self.samples, strict=True))
         return KnownShares(self.settings.relation, self.observed, rows, cols, weights, self.distinct)
 
     @cached_property
@@ -208,9 +216,7 @@ class Problem:
     @cached_property
     def spectra_of_rest(self) -> Strengths | None:
         """Eigenvalues of the edge kernel over all pairs without the constants of the node kernels; None without any."""
-        rows, cols = self.samples
-        left = rows.without_constant()
-        right = left if cols is rows else cols.without_constant()
+        left, right = self.samples_of_rest
         if left is None or right is None:
             return None
         return edge_strengths(self.settings.relation, left.spectrum(), right.spectrum(), self.sizes.shape)

@@ -20,6 +20,9 @@ from condrank.solvers.main_effects import main_effects_cost, n_effects, pays
 from condrank.solvers.shifted import MOST_BLOCK
 from condrank.solvers.system import Peak
 
+# Iterations to a smaller residual are counted as those to this one.
+LEAST_TOL = 1e-10
+
 
 def refuses_edges(problem: Problem) -> str | None:
     """Why a problem cannot be solved over its edges, or None.
@@ -53,7 +56,8 @@ def dual_flops(problem: Problem, scale: float = 1.0, steps: int = 0) -> float:
     s, guess = problem.sizes, expected(problem)
     product, builds = edge_product_flops(problem), max(1, steps)
     guess, step = replace(guess, dual=scale * guess.dual), product + STEP_FLOPS
-    rank = expected_rank(s.shape, s.n_pairs, guess, product, problem.settings.tol, s.two_domains, builds)
+    tol = max(problem.settings.tol, LEAST_TOL)
+    rank = expected_rank(s.shape, s.n_pairs, guess, product, tol, s.two_domains, builds)
     k = (n_eigenvectors(s.shape[0]) + n_eigenvectors(s.shape[1])) // 2
     cost = float(rank_costs(s.shape, s.n_pairs, k, (rank,), guess.dual_at(rank), step, builds=builds)[0])
     if not steps:
@@ -71,7 +75,7 @@ def _effects_cost(problem: Problem, guess: Expected) -> float:
 
 
 def dual_peak(
-    problem: Problem, newton: bool = False, builds: int = 1, least_tol: float = 1e-10, n_alphas: int = 1
+    problem: Problem, newton: bool = False, builds: int = 1, least_tol: float = LEAST_TOL, n_alphas: int = 1
 ) -> Peak:
     """Bytes at the peak, and the expected number of features of the preconditioner.
 
