@@ -89,8 +89,7 @@ class Fold(HeldOutPairs):
         """Blocks of the conditioning nodes of the test graph, with their scores."""
         options = Options(self.settings.tol, self.settings.max_iter)
         solved = [system.solve(alpha, options) for system in self.systems]
-        models = [model.with_weights(found.W) for model, found in zip(self.models, solved, strict=True)]
-        return _together([self._scored(model, placed) for model, placed in zip(models, self.placed, strict=True)])
+        return self._blocks([model.with_weights(found.W) for model, found in zip(self.models, solved, strict=True)])
 
     def counts_by_query(self, alphas: np.ndarray) -> np.ndarray:
         """Counts, as for all held-out pairs.
@@ -127,8 +126,7 @@ class Fold(HeldOutPairs):
             for k, (_, solution) in enumerate(solved):
                 warn_unless_converged(solution, self.settings)
                 self.models[k] = self.models[k].with_weights(solution.W)
-            parts = [self._scored(model, placed) for model, placed in zip(self.models, self.placed, strict=True)]
-            yield int(order[solved[0][0]]), _together(parts)
+            yield int(order[solved[0][0]]), self._blocks(self.models)
 
     def _settling(self, n_alphas: int) -> Settling:
         """The watch that follows the losses of this fold, of a single prior weight."""
@@ -144,6 +142,10 @@ class Fold(HeldOutPairs):
         for block in [slice(0, len(comparable))] if self.is_sparse else row_blocks(*self.truth.shape):
             comparable[block] = self._kept_pairs(block, WATCHED * n_alphas).comparable
         return Settling(wrong, comparable, n_alphas)
+
+    def _blocks(self, models: list[Any]) -> Blocks:
+        """Blocks of scores by one model for each anchor."""
+        return _together([self._scored(model, placed) for model, placed in zip(models, self.placed, strict=True)])
 
     def _scored(self, model: Any, placed: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of scores; for an incomplete graph one block, with a score for each observed edge."""

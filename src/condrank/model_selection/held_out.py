@@ -111,7 +111,7 @@ class HeldOutPairs(ABC):
         if self.is_independent and max(self.n_labels, self.systems[0].rhs.size) <= SIDE_BY_SIDE_MOST_ENTRIES:
             with one_thread_a_product():
                 count(0, self.scores(float(alphas[0])))  # sorts the labels, for all others
-                in_threads(lambda j: count(j, self.scores(float(alphas[j]))), range(1, len(alphas)), products=True)
+                in_threads(lambda j: count(j, self.scores(float(alphas[j]))), range(1, len(alphas)))
             return counts
         for j, blocks in self.scores_of(alphas):
             count(j, blocks)

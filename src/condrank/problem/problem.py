@@ -101,8 +101,8 @@ class Problem:
     def at(self, alpha: float) -> Problem:
         """The same problem with another λ. It shares what does not depend on λ."""
         other, _ = replace(self, settings=replace(self.settings, alpha=alpha)), self.sizes
-        shared = ("conditioned", "samples", "samples_of_rest", "spectra", "spectra_of_rest", "sizes", "both_ways")
-        shared += ("known_pairs",)
+        looked_at = ("samples", "samples_of_rest", "spectra", "spectra_of_rest")
+        shared = ("conditioned", "sizes", "both_ways", "known_pairs", *looked_at)
         other.__dict__.update({name: self.__dict__[name] for name in shared if name in self.__dict__})
         return other
 

@@ -44,7 +44,7 @@ class Offsets:
         self.sign, self.diagonal = sign, outside + damped
         if not sign:
             return
-        self.sums, self.size, dtype = sums, n + outside, sums.dtype
+        self.size, dtype = n + outside, sums.dtype
         self.inverse = 2 / (self.size + damped)
         U, V = damping_factors(sigma, sigma, alpha)
         left = (0.5 * sign) * sums[:, None] * np.column_stack([np.ones(len(sums)), -U])
