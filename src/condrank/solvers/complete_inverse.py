@@ -29,8 +29,7 @@ class CompleteInverse:
         if loss.centres_rows:
             # λ/D lies in (0, 1], so sums over it never cancel. Sums over σσᵀ/D = 1 - λ/D would.
             self.x = cols.ones / cols.sigma
-            if relation.sign:
-                self.offsets = self._coupled_offsets()
+            self._offsets: Offsets | None = None
         elif loss.fits_intercept:
             self.x, self.x_rows = cols.ones / cols.sigma, rows.ones / rows.sigma
             self.gap = self._constant_gap()
@@ -55,21 +54,39 @@ class CompleteInverse:
             right = np.vstack([self.cols.ones, self.relation.sign * w]) / 2
         W = np.empty(self.shape, dtype=np.result_type(R, self.rows.sigma))
 
-        def work(block: slice, inverse: np.ndarray) -> None:
-            numerator = R[block]
-            if self.loss.centres_rows:
-                if self.relation.sign:
-                    numerator = left[block] @ right  # Π[w bᵀ]
-                else:
-                    numerator = np.multiply.outer(self._correction(R[block], inverse, vanishes), self.cols.ones)
-                numerator += R[block]
+        def work(block: slice, D: np.ndarray) -> None:
+            out = W[block]
+            if left.size:
+                np.matmul(left[block], right, out=out)  # Π[w bᵀ]
+            elif self.loss.centres_rows:
+                inverse = np.reciprocal(D, out=D)
+                np.multiply.outer(self._correction(R[block], inverse, vanishes), self.cols.ones, out=out)
+                out += R[block]
+                out *= inverse
+                return
             elif constant:
-                numerator = np.multiply.outer(constant * self.rows.ones[block], self.cols.ones)
-                numerator += R[block]
-            np.multiply(inverse, numerator, out=W[block])
+                np.multiply.outer(constant * self.rows.ones[block], self.cols.ones, out=out)
+            else:
+                np.divide(R[block], D, out=out)
+                return
+            out += R[block]
+            out /= D
 
-        self._each_block(work)
+        self._each_denominator(work)
         return W
+
+    @property
+    def offsets(self) -> Offsets:
+        """The system of offsets of symmetric and reciprocal ranking, made when it is first needed."""
+        if self._offsets is None:
+            damped, ends = np.empty_like(self.x), self._ends
+
+            def work(block: slice, inverse: np.ndarray) -> None:
+                damped[block] = inverse @ ends
+
+            self._each_block(work)
+            self._offsets = self._coupled_offsets(damped)
+        return self._offsets
 
     def correction(self, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Vectors w (r,) and b (r',) with W = (R + Π[w bᵀ])/D for R = Π[left rightᵀ]; None if W = R/D."""
@@ -96,15 +113,15 @@ class CompleteInverse:
 
     def _each_block(self, work: Callable[[slice, np.ndarray], Any]) -> None:
         """Call ``work`` with blocks of rows of 1/D, in threads."""
+        self._each_denominator(lambda block, D: work(block, np.reciprocal(D, out=D)))
+
+    def _each_denominator(self, work: Callable[[slice, np.ndarray], Any]) -> None:
+        """Call ``work`` with blocks of rows of D, in threads."""
         # σσᵀ + λ is one product of two columns and two rows.
         left = np.column_stack([self.rows.sigma, np.full_like(self.rows.sigma, self.alpha)])
         right = np.vstack([self.cols.sigma, np.ones_like(self.cols.sigma)])
 
-        def on_block(block: slice) -> None:
-            D = left[block] @ right
-            work(block, np.reciprocal(D, out=D))
-
-        in_threads(on_block, row_blocks(*self.shape, budget=CACHED_ENTRIES))
+        in_threads(lambda block: work(block, left[block] @ right), list(row_blocks(*self.shape, budget=CACHED_ENTRIES)))
 
     def _sum(self, work: Callable[[slice, np.ndarray], float]) -> float:
         """The sum of ``work`` over blocks of rows of 1/D, in an order that does not depend on the threads."""
@@ -170,29 +187,33 @@ class CompleteInverse:
         damped = (inverse * R) @ x
         return (-damped if vanishes else R @ self.x - damped) / (self.cols.outside + u)
 
-    def _coupled_offsets(self) -> Offsets:
+    @property
+    def _ends(self) -> np.ndarray:
+        """λ b²/σ: its product with 1/D is τ = (λ/D)(b²/σ)."""
+        return self.alpha * self.cols.ones * self.x
+
+    def _coupled_offsets(self, damped: np.ndarray) -> Offsets:
         """The system of symmetric and reciprocal ranking, where one vector corrects both rows and columns of W.
 
         w = q T⁻¹ q c with q = √σ and T = n I - ½ diag(σ((1/D)b²)) - ½ s diag(qb)(1/D)diag(qb): the system of offsets,
-        with β = b/q.
+        with β = b/q and τ = ``damped``.
         """
-        damped, ends = np.empty_like(self.x), self.alpha * self.cols.ones * self.x
-
-        def work(block: slice, inverse: np.ndarray) -> None:
-            damped[block] = inverse @ ends
-
-        self._each_block(work)
         sigma, n, outside = self.cols.sigma, self.cols.n_nodes, self.cols.outside
         return Offsets(sigma, np.sqrt(sigma) * self.x, damped, n, outside, self.relation.sign, self.alpha)
 
     def _coupled_correction(self, R: np.ndarray, vanishes: bool) -> np.ndarray:
-        """The vector w for W = ±Wᵀ, from Rx and (R λ/D) x."""
-        damped = np.empty_like(self.x)
+        """The vector w for W = ±Wᵀ, from Rx and (R λ/D) x. The first time this pass gives τ for the offsets too."""
+        damped, ends, scaled = np.empty_like(self.x), self._ends, self.alpha * self.x
+        of_ones = np.empty_like(self.x) if self._offsets is None else None
 
         def work(block: slice, inverse: np.ndarray) -> None:
-            damped[block] = np.multiply(inverse, R[block], out=inverse) @ (self.alpha * self.x)
+            if of_ones is not None:
+                of_ones[block] = inverse @ ends
+            damped[block] = np.multiply(inverse, R[block], out=inverse) @ scaled
 
         self._each_block(work)
+        if of_ones is not None:
+            self._offsets = self._coupled_offsets(of_ones)
         return self._coupled_solution(R @ self.x, damped, vanishes)
 
     def _coupled_solution(self, Rx: np.ndarray, damped: np.ndarray, vanishes: bool) -> np.ndarray:
