@@ -30,6 +30,9 @@ EIGH_FLOPS_PER_CUBED_NODE = 13.0
 EIGH_FLOPS_PER_SQUARED_NODE = 5000.0
 # Up to this size NumPy's LAPACK is faster, because SciPy's threads wait for those of NumPy's products (suite eigh).
 NUMPY_EIGH_MOST_NODES = 1000
+# Above it, the threads of NumPy's products delay SciPy's eigendecomposition by some 50 ms, as they wait for more work
+# for 100 ms. Products of at most so many flops take less than that longer by one thread (suite fit).
+ONE_THREAD_BEFORE_EIGH_MOST_FLOPS = 5e9
 # Above this size the driver with the smaller workspace is used (suites eigh and memory).
 DIVIDE_AND_CONQUER_MOST_NODES = 32_000
 # A kernel value or a cosine, in addition to the products (suite approximate).

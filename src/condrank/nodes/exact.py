@@ -5,14 +5,20 @@ z(v) = σ^(-½) Qᵀ k_v. Eigenvalues that are rounding noise are dropped, so a 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg
 
+from condrank.base.blocks import one_thread_a_product
 from condrank.base.checks import check_number
 from condrank.base.dense import beside_lapack
-from condrank.base.measured import DIVIDE_AND_CONQUER_MOST_NODES, NUMPY_EIGH_MOST_NODES
+from condrank.base.measured import (
+    DIVIDE_AND_CONQUER_MOST_NODES,
+    NUMPY_EIGH_MOST_NODES,
+    ONE_THREAD_BEFORE_EIGH_MOST_FLOPS,
+)
 from condrank.base.warn import warn
 from condrank.exceptions import KernelWarning
 from condrank.kernels.expression import Kernel
@@ -52,7 +58,8 @@ class ExactKernel(NodeSimilarity):
     def __init__(self, kernel: Kernel, nodes: Nodes, clip: bool = False, weights: np.ndarray | None = None):
         super().__init__(kernel, nodes)
         self.weights = weights
-        K = self.training_kernel()
+        with one_thread_a_product() if self._is_quick() else nullcontext():
+            K = self.training_kernel()
         root = np.ones(len(nodes), dtype=K.dtype) if weights is None else np.sqrt(weights).astype(K.dtype)
         if weights is not None:
             K *= root
@@ -69,6 +76,15 @@ class ExactKernel(NodeSimilarity):
         if weights is not None:
             Q *= root[:, None]
         self.basis = Q
+
+    def _is_quick(self) -> bool:
+        """Whether the products of the kernel are so small that one thread is better for them.
+
+        More threads of NumPy's BLAS would wait for further products beside SciPy's eigendecomposition, and delay it.
+        """
+        n, views = len(self.nodes), self.kernel.feature_views
+        width = sum(self.nodes.view(view).base.shape[1] for view in views)
+        return n > NUMPY_EIGH_MOST_NODES and 2 * n * n * width <= ONE_THREAD_BEFORE_EIGH_MOST_FLOPS
 
     def to_state(self, arrays: Arrays) -> dict[str, Any]:
         """Nodes, P and the values that belong to its columns; `from_state` reads them."""

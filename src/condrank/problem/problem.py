@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from condrank.base.blocks import one_thread_a_product
 from condrank.base.dask import is_dask
 from condrank.base.measured import (
     EIGENVECTORS_LEAST,
@@ -110,8 +111,10 @@ class Problem:
     def samples(self) -> tuple[KernelSample, KernelSample]:
         """The kernel of a few conditioning nodes and objects: the only kernel values computed before a fit."""
         first, second = self.settings.kernels
-        rows = KernelSample(first, self.queries)
-        return rows, rows if self.objects is self.queries else KernelSample(second, self.objects)
+        # More threads hardly help, and would wait for further work beside the eigendecomposition of the fit.
+        with one_thread_a_product():
+            rows = KernelSample(first, self.queries)
+            return rows, rows if self.objects is self.queries else KernelSample(second, self.objects)
 
     @cached_property
     def samples_of_rest(self) -> tuple[KernelSample | None, KernelSample | None]:
