@@ -10,9 +10,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from builders import known_in_blocks
 from condrank.objective.relations import RELATIONS
 from condrank.observations.edges import Edges
+from condrank.solvers import main_effects
 from condrank.solvers.dual import DualSystem, solve_dual
 from condrank.solvers.dual_plan import plan_preconditioner
-from condrank.solvers.main_effects import MainEffects
+from condrank.solvers.main_effects import MainEffects, largest
 from reference import loss_named, naive_scores
 
 LOSSES = ["regression", "ranking", "intercept"]
@@ -67,6 +68,22 @@ def test_scores_are_those_of_the_naive_twin_in_fewer_iterations(relation, loss, 
     assert found.converged
     assert found.n_iter < 0.75 * plain.n_iter
     assert_allclose(system.kernel.predict(a), expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("relation", "constant"), [("ordinary", 12.0), ("symmetric", 7.0)])
+def test_a_strong_constant_is_left_out_for_single_precision(relation, constant, monkeypatch):
+    """Where nothing centres the constant away, P would need the digits of double precision if it held all of it."""
+    system, _, _ = drawn(relation, "regression", constant=constant, n_edges=1200)
+    factored, n_iter = [], {}
+    monkeypatch.setattr(main_effects, "largest", lambda M: factored.append(M.dtype) or largest(M))
+    for kept in (1.0, main_effects.KEPT):
+        monkeypatch.setattr(main_effects, "KEPT", kept)
+        a, found = solve_dual(system, 0.5, tol=1e-8, preconditioner=MainEffects(system))
+        assert found.converged
+        n_iter[kept] = found.n_iter
+        assert_allclose(a, solve_dual(system, 0.5, tol=1e-10, preconditioner=None)[0], atol=1e-6 * np.abs(a).max())
+    assert factored == [np.float32, np.float64, np.float32]
+    assert n_iter[main_effects.KEPT] < 1.5 * n_iter[1.0]
 
 
 def test_it_is_planned_for_a_constant_only():

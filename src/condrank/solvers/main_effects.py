@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 LEAST, MOST = 1e-15, 1e15
 # Power steps that estimate the strongest main effect.
 POWER_STEPS = 8
+# Share of a strong constant that stays in the kernel of the effects, to keep that kernel definite. The rest is one
+# direction, which takes conjugate gradients a few steps, but would cost the digits of single precision.
+KEPT = 0.05
+# In single precision μ is raised by up to this factor to keep P⁻¹ definite. Beyond it, double precision is faster.
+MOST_RAISED = 2.5
 # Eigenvalues of a kernel from which the constant is subtracted.
 MOST_EIGENVALUES = 32
 
@@ -80,6 +85,7 @@ class MainEffects:
         # Where the sum of all effects is zero or centred away, the constant of C makes no difference but in rounding.
         # Elsewhere it stays, so that C is definite. That counts the constant twice, in one direction.
         self.without_constant = system.loss.centres_rows or system.loss.fits_intercept or sign < 0
+        self.of_constant = 2 * c * c_objects * float(weights.sum())
         own = float(weights @ rest_diagonal(kernel, c, c_objects)) / max(1, edges.n_pairs)
         # Two directions of one pair share an eigenvector, with twice the eigenvalue.
         self.rest = max(0.0, own) / kernel.distinct_share
@@ -109,14 +115,14 @@ class MainEffects:
         products = SampledProducts(A.indptr, A.indices, (A.indptr.size - 1, len(X)), self.system.backend)
         return products.times(A.data.astype(X.dtype), X)
 
-    def effects_kernel(self, dtype: np.dtype) -> np.ndarray:
-        """C (size, size), the kernel of the main effects."""
+    def effects_kernel(self, dtype: np.dtype, kept: float = 1.0) -> np.ndarray:
+        """C (size, size), the kernel of the main effects, with a share of the constant if it matters."""
         C = np.zeros((self.size, self.size), dtype=dtype) if len(self.blocks) > 1 else np.empty(0, dtype)
         at = 0
         for K, constant, factor in self.blocks:
             block = K.astype(dtype)
-            if self.without_constant:
-                block -= dtype.type(constant)
+            if self.without_constant or kept < 1:
+                block -= dtype.type(constant if self.without_constant else (1 - kept) * constant)
             block *= dtype.type(factor)
             if len(self.blocks) == 1:
                 return block
@@ -132,10 +138,11 @@ class MainEffects:
         """P⁻¹ for one λ, as a function of a vector on the edges."""
         mu = alpha + self.rest
         for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
-            C = self.effects_kernel(dtype)
+            noise = EFFECTS_ROUNDING_EPS * float(np.finfo(dtype).eps)
+            C = self.effects_kernel(dtype, 1.0 if noise * self.of_constant <= mu else KEPT)
             M = self.gram_times(C).T
-            floor = EFFECTS_ROUNDING_EPS * float(np.finfo(dtype).eps) * largest(M)
-            if floor <= mu:
+            floor = noise * largest(M)
+            if floor <= MOST_RAISED * mu:
                 break
         mu = max(mu, floor)
         np.einsum("ii->i", M)[:] += dtype.type(mu)
