@@ -12,6 +12,9 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+# Seconds after which threads of OpenBLAS that have no more work sleep.
+REST = 0.15
+
 
 @dataclass(frozen=True)
 class Row:
@@ -81,11 +84,13 @@ class Job:
 def measure(jobs: dict[str, Callable[[], Any] | Job], repeats: int = 3) -> dict[str, float]:
     """Seconds of each job, the least of several runs. The jobs take turns, so that a slow moment affects all of them.
 
-    Every job runs at least twice, because the first run warms caches and compiled loops.
+    Every job runs at least twice, because the first run warms caches and compiled loops. Each run starts after a rest:
+    threads of the BLAS of the job before would take up to half of the time of a job that uses another BLAS.
     """
     best = dict.fromkeys(jobs, float("inf"))
     for _ in range(max(2, repeats)):
         for name, job in jobs.items():
+            time.sleep(REST)
             best[name] = min(best[name], seconds(job))
     return best
 

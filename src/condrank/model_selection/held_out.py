@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from condrank.kernels import Kernel, Precomputed
 from condrank.metrics.pairs import TruePairs
 from condrank.model_selection._splitter import Graphs, listed
 from condrank.model_selection.shortcuts import LeaveEdgeOut, LeaveNodeOut, LeaveQueryOut
+from condrank.model_selection.shortcuts.rough_rows import roughly
 from condrank.nodes import Nodes
 from condrank.nodes.similarity import NodeSimilarity
 from condrank.nodes.views import Views
@@ -181,9 +183,14 @@ class Shortcut(HeldOutPairs):
         if self.settings.centre:
             # The projection removes the centre of probabilities only if all labels are there.
             observed = Complete(observed.to_dense() - self.settings.centre)
-        self.shortcuts = [
+        self.shortcuts: list[Any] = [
             SHORTCUTS[name](system, observed, tau) for system, tau in zip(self.systems, self.anchors, strict=True)
         ]
+
+    @cached_property
+    def for_rankings(self) -> list[Any]:
+        """The shortcuts, in single precision where that is enough. Differences between two anchors are scaled."""
+        return [roughly(self.shortcuts[0])] if len(self.shortcuts) == 1 else self.shortcuts
 
     @property
     def is_independent(self) -> bool:
@@ -192,7 +199,7 @@ class Shortcut(HeldOutPairs):
 
     def scores(self, alpha: float) -> Blocks:
         """Blocks of rows of the relation, with scores by models from which they were held out."""
-        scores = [shortcut.settled(alpha) for shortcut in self.shortcuts]
+        scores = [shortcut.settled(alpha) for shortcut in self.for_rankings]
         for block in row_blocks(*self.truth.shape):
             yield block, [each[block] for each in scores]
 

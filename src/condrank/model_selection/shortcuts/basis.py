@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from condrank.base.blocks import row_blocks
 from condrank.nodes import Coordinates
+
+# Some rows by their positions, or all of them.
+Rows = slice | np.ndarray
+EVERY_ROW = slice(None)
 
 
 class Basis:
@@ -67,6 +72,12 @@ class WidenedBasis:
         self.direction = direction
         self.sigma = np.append(basis.sigma, [0, 0]).astype(basis.sigma.dtype)
         self.sums = np.append(basis.sums, [length, 0]).astype(basis.sums.dtype)
+
+    def taking(self, rows: Rows) -> WidenedBasis:
+        """The same with some of the nodes that are left out."""
+        some = copy(self)
+        some.U = self.U[rows]
+        return some
 
     def rows(self, M: np.ndarray) -> np.ndarray:
         """Coordinates of each row i of M (n, n) in the basis of row i."""

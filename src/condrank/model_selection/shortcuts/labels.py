@@ -10,7 +10,7 @@ import numpy as np
 
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
-from condrank.model_selection.shortcuts.basis import Basis, WidenedBasis
+from condrank.model_selection.shortcuts.basis import EVERY_ROW, Basis, Rows, WidenedBasis
 from condrank.model_selection.shortcuts.residuals import RowSystems
 from condrank.solvers.closed_form import ClosedForm
 from condrank.solvers.thin_damping import weigh
@@ -48,16 +48,18 @@ class Noise:
         largest = np.abs(Y).max(axis=1, initial=0)
         if square:
             largest = np.maximum(largest, np.abs(Y).max(axis=0, initial=0))
+        self.largest = largest
         self.steps = (NOISE * max(*Y.shape, FEW) * np.finfo(Y.dtype).eps * largest)[:, None]
 
-    def settle(self, scores: np.ndarray, share: float = 1.0) -> np.ndarray:
-        """Round scores, in place, to multiples of ``share`` times the noise of the labels."""
+    def settle(self, scores: np.ndarray, share: float = 1.0, rows: Rows = EVERY_ROW) -> np.ndarray:
+        """Round scores of all or some rows, in place, to multiples of ``share`` times the noise of the labels."""
+        of_rows = self.steps[rows]
 
         def work(block: slice) -> None:
             part, numbers = scores[block], np.finfo(scores.dtype)
             # If all labels of a row are zero they have no noise; its scores still have that of their own last digit.
             own = numbers.eps * np.abs(part).max(axis=1, keepdims=True, initial=0)
-            steps = np.maximum(np.maximum(share * self.steps[block], own), numbers.tiny)
+            steps = np.maximum(np.maximum(share * of_rows[block], own), numbers.tiny)
             part /= steps
             np.rint(part, out=part)
             part *= steps
@@ -127,27 +129,28 @@ class SquareLabels:
         self.row_sums, self.col_sums = Y.sum(axis=1), Y.sum(axis=0)
         self.parts: dict[int, Parts] = {}
 
-    def damped(self, systems: RowSystems, sign: int) -> Damped:
+    def damped(self, systems: RowSystems, sign: int, some: Rows = EVERY_ROW) -> Damped:
         """Rows of λRY within and outside the relation; rows and columns of λRY for the ordinary relation.
 
-        For the ranking loss, the offsets of the fit are subtracted from Y.
+        For the ranking loss, the offsets of the fit are subtracted from Y. ``some`` picks the rows.
         """
         parts = self._parts(sign)
-        rows, cols, inner = parts.within, parts.outer, parts.inner
-        o = np.zeros(self.wide.n, dtype=rows.dtype)
+        rows, cols, inner = parts.within[some], parts.outer[some], parts.inner
+        o = np.zeros(len(rows), dtype=rows.dtype)
         if systems.offsets is not None:
             o = self._offsets(systems, sign, inner)
-            rows, cols, inner = self._less(o, sign, parts)
-        first = self._damp(rows, inner, systems)
-        return Damped(first, cols if sign else self._damp(cols, inner.T, systems), o)
+            rows, cols, inner = self._less(o, sign, Parts(rows, cols, inner), some)
+            o = o[some]
+        first = self._damp(rows, inner, systems, some)
+        return Damped(first, cols if sign else self._damp(cols, inner.T, systems, some), o)
 
-    def _less(self, o: np.ndarray, sign: int, parts: Parts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _less(self, o: np.ndarray, sign: int, parts: Parts, some: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The parts minus offsets: rows of o1ᵀ are multiples of 1, rows of 1oᵀ are all equal."""
         rows, cols = np.empty_like(parts.within), np.empty_like(parts.outer)
-        coordinates = self.wide.vector(o)
+        own, coordinates = o[some], self.wide.vector(o)[some]
 
         def work(block: slice) -> None:
-            of_rows, of_cols = np.multiply.outer(o[block], self.wide.sums), coordinates[block]
+            of_rows, of_cols = np.multiply.outer(own[block], self.wide.sums), coordinates[block]
             if sign:
                 of_rows, of_cols = (of_rows + sign * of_cols) / 2, (of_rows - sign * of_cols) / 2
             np.subtract(parts.within[block], of_rows, out=rows[block])
@@ -171,13 +174,14 @@ class SquareLabels:
             self.parts[sign] = Parts(within, outer, (self.inner + sign * self.inner.T) / 2)
         return self.parts[sign]
 
-    def _damp(self, rows: np.ndarray, inner: np.ndarray, systems: RowSystems) -> np.ndarray:
+    def _damp(self, rows: np.ndarray, inner: np.ndarray, systems: RowSystems, some: Rows) -> np.ndarray:
         """Rows of the damped labels: multiplied by Λ within the span, unchanged outside."""
-        damped = self.basis.U @ weigh(self.basis.sigma, self.basis.sigma, systems.alpha, inner)
+        U = self.basis.U[some]
+        damped = U @ weigh(self.basis.sigma, self.basis.sigma, systems.alpha, inner)
         if self.basis.full:
             return damped
         out = rows.copy()
-        out[:, : self.wide.rank] += damped - self.basis.U @ inner
+        out[:, : self.wide.rank] += damped - U @ inner
         return out
 
     def _offsets(self, systems: RowSystems, sign: int, inner: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES
-from condrank.model_selection.shortcuts.basis import Basis, centred_basis
+from condrank.model_selection.shortcuts.basis import EVERY_ROW, Basis, Rows, centred_basis
 from condrank.model_selection.shortcuts.intercepts import Intercepts, constants, over_rows
 from condrank.model_selection.shortcuts.labels import LeftOut, Noise, SquareLabels, corrections
 from condrank.model_selection.shortcuts.residuals import RowSystems
@@ -44,6 +44,8 @@ class LeaveQueryOut(LeftOut):
         self.basis = Basis(system.rows)
         self.noise = Noise(Y, square=self.relation.sign != 0)
         self.n_iter = self.n_direct = 0
+        #: Whether rows on which the iteration fails are left as NaN, instead of being solved directly.
+        self.leaves_failed = False
         if self.relation.sign:
             self.labels = SquareLabels(self.basis, Y)
             if self.intercept:
@@ -66,12 +68,16 @@ class LeaveQueryOut(LeftOut):
         squares = self.basis.U**2
         self.shares = [SmoothSums(squares, self.basis.sigma), SmoothSums(squares, self.basis.sigma, self.basis.sigma)]
 
-    def scores(self, alpha: float) -> np.ndarray:
-        """Row i by the model without row i, (n, m)."""
-        out = self._coupled(alpha) if self.relation.sign else self._ordinary(alpha)
+    def scores(self, alpha: float, rows: Rows = EVERY_ROW) -> np.ndarray:
+        """Row i by the model without row i, (n, m); without an intercept also some rows only, O(r² + k(r + m)r)."""
+        out = self._coupled(alpha, rows) if self.relation.sign else self._ordinary(alpha, rows)
         if self.prior is not None:
-            out += self.prior
+            out += self.prior[rows]
         return out
+
+    def settled_rows(self, alpha: float, rows: np.ndarray) -> np.ndarray:
+        """Some rows of `settled`, (k, m), if there is no intercept."""
+        return self.noise.settle(self.scores(alpha, rows), self._share(alpha), rows)
 
     def _share(self, alpha: float) -> float:
         if self.relation.sign or self.intercept or not len(self.g):
@@ -85,30 +91,32 @@ class LeaveQueryOut(LeftOut):
         """The size of scores without an intercept relative to that of the labels."""
         return min(1.0, float(self.basis.sigma[-1] * self.g[-1]) / alpha)
 
-    def _ordinary(self, alpha: float) -> np.ndarray:
+    def _ordinary(self, alpha: float, rows: Rows) -> np.ndarray:
         """F = [YV - (U(Λ∘UᵀYV) + outside)/(U²Λ + ω)] Vᵀ, Λ = λ/(s gᵀ + λ)."""
-        U, s, g = self.basis.U, self.basis.sigma, self.g
+        U, s, g = self.basis.U[rows], self.basis.sigma, self.g
         if not len(g):  # never so with an intercept: kernels have a positive eigenvalue, centred ones may have none
             return np.zeros((len(U), len(self.V)), dtype=U.dtype)
         # For large λ, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ is used instead: each form cancels where the
-        # other does not.
-        large = bool(self._fitted_share(alpha) < 1)
+        # other does not. The mean of the rows' h is largest for the largest g.
+        large = bool(np.mean(s / (s + alpha / g[-1])) < 0.5)
         F = U @ weigh(s, g, alpha, self.inner, fitted=large)
-        shares = self.shares[large].at(g / alpha)
+        labels, own = self.rows[rows], self.basis.outside[rows]
+        outside = None if self.outside is None else self.outside[rows]
+        shares = self.shares[large].at(g / alpha, rows)
         kept = np.empty_like(F) if self.intercept else None
 
         def divide(block: slice) -> None:
             part, share = F[block], shares(block)
             if large:
                 share *= g / alpha
-                part -= share * self.rows[block]
+                part -= share * labels[block]
                 part /= np.subtract(1, share, out=share)
             else:
-                if self.outside is not None:
-                    part += self.outside[block]
-                    share += self.basis.outside[block, None]
+                if outside is not None:
+                    part += outside[block]
+                    share += own[block, None]
                 part /= share
-                np.subtract(self.rows[block], part, out=part)
+                np.subtract(labels[block], part, out=part)
             if kept is not None:
                 kept[block] = share
 
@@ -146,17 +154,17 @@ class LeaveQueryOut(LeftOut):
         F += missed
         return found
 
-    def _coupled(self, alpha: float) -> np.ndarray:
-        wide, rank = self.labels.wide, self.labels.wide.rank
-        systems = RowSystems(wide, self.relation.sign, self.ranking, alpha)
-        given = self.labels.damped(systems, self.relation.sign)
+    def _coupled(self, alpha: float, rows: Rows) -> np.ndarray:
+        wide, rank = self.labels.wide.taking(rows), self.labels.wide.rank
+        systems = RowSystems(wide, self.relation.sign, self.ranking, alpha, self.leaves_failed)
+        given = self.labels.damped(systems, self.relation.sign, rows)
         x = systems.row(given.inner + given.outer)
         missed = None
         if self.intercept:
-            of_ones = self.ones.damped(systems, self.relation.sign)
+            of_ones = self.ones.damped(systems, self.relation.sign, rows)
             missed = systems.row(of_ones.inner + of_ones.outer)
         self.n_iter, self.n_direct = systems.n_iter, systems.n_direct
-        F = self.labels.rows[:, :rank] - x[:, :rank]
+        F = self.labels.rows[rows, :rank] - x[:, :rank]
         if self.ranking:
             F += np.multiply.outer(systems.offset_changes(x, x) - given.offset, self.basis.sums)
         out = F @ self.basis.U.T
@@ -165,5 +173,6 @@ class LeaveQueryOut(LeftOut):
             s = self.intercepts.residuals_of_ones(Damping(self.basis.sigma, self.basis.sigma, alpha))
             return self.intercepts.add(out, missed, s)
         if self.relation.sign < 0:
-            np.fill_diagonal(out, 0)
+            own = np.arange(wide.n)[rows]
+            out[np.arange(len(own)), own] = 0
         return out

@@ -39,17 +39,19 @@ class RowSystems:
         Whether rows have free offsets.
     alpha : float
         λ.
+    leaves_failed : bool
+        Whether rows on which the iteration fails become NaN. Otherwise each is solved directly, O(n³).
     """
 
-    def __init__(self, wide: WidenedBasis, sign: int, ranking: bool, alpha: float):
-        self.wide, self.sign, self.alpha = wide, sign, alpha
+    def __init__(self, wide: WidenedBasis, sign: int, ranking: bool, alpha: float, leaves_failed: bool = False):
+        self.wide, self.sign, self.alpha, self.leaves_failed = wide, sign, alpha, leaves_failed
         self.damping = Damping(wide.sigma, wide.sigma, alpha)
         self.offsets: Offsets | None = None
         if ranking:
             damped = self.damping((wide.sums**2)[None])[0]
             self.offsets = Offsets(wide.sigma, wide.sums, damped, wide.n, 0.0, sign, alpha)
         # Scores are labels minus residuals: for large λ this is a small difference, which needs all digits.
-        self.precision = 512.0 if alpha < wide.sigma.max() ** 2 else 32.0
+        self.precision = 512.0 if alpha < wide.sigma.max() ** 2 and not leaves_failed else 32.0
         self.n_iter = self.n_direct = 0
 
     def within(self, c: np.ndarray) -> np.ndarray:
@@ -119,7 +121,7 @@ class RowSystems:
     def offset_changes(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """How much the own offset of each row changes, (n,)."""
         assert self.offsets is not None
-        out = np.empty(self.wide.n, dtype=first.dtype)
+        out = np.empty(len(first), dtype=first.dtype)
 
         def work(block: slice) -> None:
             u = self.wide.U[block]
@@ -209,6 +211,9 @@ class RowSystems:
         def work(block: slice) -> None:
             apply, diagonal = system(self.wide.U[block])
             out[block], failed, n_iter = solve_rows(apply, c[block], diagonal, null, self.precision)
+            if self.leaves_failed:
+                out[block][failed] = np.nan
+                failed[:] = False
             for i in block.start + np.flatnonzero(failed):
                 apply, _ = system(np.broadcast_to(self.wide.U[i], (c.shape[1], self.wide.U.shape[1])))
                 out[i] = solve_directly(apply, c[i])
