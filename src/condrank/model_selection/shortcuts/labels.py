@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,15 +52,20 @@ class Noise:
         self.largest = largest
         self.steps = (NOISE * max(*Y.shape, FEW) * np.finfo(Y.dtype).eps * largest)[:, None]
 
-    def settle(self, scores: np.ndarray, share: float = 1.0, rows: Rows = EVERY_ROW) -> np.ndarray:
-        """Round scores of all or some rows, in place, to multiples of ``share`` times the noise of the labels."""
-        of_rows = self.steps[rows]
+    def taking(self, rows: np.ndarray) -> Noise:
+        """The noise of some rows."""
+        some = copy(self)
+        some.largest, some.steps = self.largest[rows], self.steps[rows]
+        return some
+
+    def settle(self, scores: np.ndarray, share: float = 1.0) -> np.ndarray:
+        """Round scores, in place, to multiples of ``share`` times the noise of the labels."""
 
         def work(block: slice) -> None:
             part, numbers = scores[block], np.finfo(scores.dtype)
             # If all labels of a row are zero they have no noise; its scores still have that of their own last digit.
             own = numbers.eps * np.abs(part).max(axis=1, keepdims=True, initial=0)
-            steps = np.maximum(np.maximum(share * of_rows[block], own), numbers.tiny)
+            steps = np.maximum(np.maximum(share * self.steps[block], own), numbers.tiny)
             part /= steps
             np.rint(part, out=part)
             part *= steps

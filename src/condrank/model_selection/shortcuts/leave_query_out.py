@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from condrank.base.blocks import in_threads, row_blocks
@@ -44,6 +46,7 @@ class LeaveQueryOut(LeftOut):
         self.basis = Basis(system.rows)
         self.noise = Noise(Y, square=self.relation.sign != 0)
         self.n_iter = self.n_direct = 0
+        self.picked: Rows = EVERY_ROW
         #: Whether rows on which the iteration fails are left as NaN, instead of being solved directly.
         self.leaves_failed = False
         if self.relation.sign:
@@ -68,16 +71,20 @@ class LeaveQueryOut(LeftOut):
         squares = self.basis.U**2
         self.shares = [SmoothSums(squares, self.basis.sigma), SmoothSums(squares, self.basis.sigma, self.basis.sigma)]
 
-    def scores(self, alpha: float, rows: Rows = EVERY_ROW) -> np.ndarray:
-        """Row i by the model without row i, (n, m); without an intercept also some rows only, O(r² + k(r + m)r)."""
-        out = self._coupled(alpha, rows) if self.relation.sign else self._ordinary(alpha, rows)
-        if self.prior is not None:
-            out += self.prior[rows]
-        return out
+    def taking(self, rows: np.ndarray) -> LeaveQueryOut:
+        """The same for k rows only, if there is no intercept: O(r² + k(r + m)r) for a λ."""
+        some = copy(self)
+        some.picked, some.noise = rows, self.noise.taking(rows)
+        if not self.relation.sign:
+            some.shares = [share.taking(rows) for share in self.shares]
+        return some
 
-    def settled_rows(self, alpha: float, rows: np.ndarray) -> np.ndarray:
-        """Some rows of `settled`, (k, m), if there is no intercept."""
-        return self.noise.settle(self.scores(alpha, rows), self._share(alpha), rows)
+    def scores(self, alpha: float) -> np.ndarray:
+        """Row i by the model without row i, (n, m)."""
+        out = self._coupled(alpha) if self.relation.sign else self._ordinary(alpha)
+        if self.prior is not None:
+            out += self.prior[self.picked]
+        return out
 
     def _share(self, alpha: float) -> float:
         if self.relation.sign or self.intercept or not len(self.g):
@@ -91,18 +98,18 @@ class LeaveQueryOut(LeftOut):
         """The size of scores without an intercept relative to that of the labels."""
         return min(1.0, float(self.basis.sigma[-1] * self.g[-1]) / alpha)
 
-    def _ordinary(self, alpha: float, rows: Rows) -> np.ndarray:
+    def _ordinary(self, alpha: float) -> np.ndarray:
         """F = [YV - (U(Λ∘UᵀYV) + outside)/(U²Λ + ω)] Vᵀ, Λ = λ/(s gᵀ + λ)."""
-        U, s, g = self.basis.U[rows], self.basis.sigma, self.g
+        U, s, g = self.basis.U[self.picked], self.basis.sigma, self.g
         if not len(g):  # never so with an intercept: kernels have a positive eigenvalue, centred ones may have none
             return np.zeros((len(U), len(self.V)), dtype=U.dtype)
         # For large λ, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ is used instead: each form cancels where the
         # other does not. The mean of the rows' h is largest for the largest g.
         large = bool(np.mean(s / (s + alpha / g[-1])) < 0.5)
         F = U @ weigh(s, g, alpha, self.inner, fitted=large)
-        labels, own = self.rows[rows], self.basis.outside[rows]
-        outside = None if self.outside is None else self.outside[rows]
-        shares = self.shares[large].at(g / alpha, rows)
+        labels, own = self.rows[self.picked], self.basis.outside[self.picked]
+        outside = None if self.outside is None else self.outside[self.picked]
+        shares = self.shares[large].at(g / alpha)
         kept = np.empty_like(F) if self.intercept else None
 
         def divide(block: slice) -> None:
@@ -154,8 +161,9 @@ class LeaveQueryOut(LeftOut):
         F += missed
         return found
 
-    def _coupled(self, alpha: float, rows: Rows) -> np.ndarray:
-        wide, rank = self.labels.wide.taking(rows), self.labels.wide.rank
+    def _coupled(self, alpha: float) -> np.ndarray:
+        rows, rank = self.picked, self.labels.wide.rank
+        wide = self.labels.wide.taking(rows)
         systems = RowSystems(wide, self.relation.sign, self.ranking, alpha, self.leaves_failed)
         given = self.labels.damped(systems, self.relation.sign, rows)
         x = systems.row(given.inner + given.outer)

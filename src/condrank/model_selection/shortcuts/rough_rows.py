@@ -50,13 +50,14 @@ class RoughRows:
         self.single.leaves_failed = True
         n = len(exact.basis.U)
         self.checked = np.unique(np.linspace(0, n - 1, min(n, CHECKED)).round().astype(int))
+        self.sample = exact.taking(self.checked)
         self.largest = np.maximum(exact.noise.largest, np.finfo(np.float32).tiny)
 
     def settled(self, alpha: float) -> np.ndarray:
         """Scores of every row for rankings, (n, m), with ties where they differ only by rounding noise."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             scores = self.single.scores(alpha)
-            known = self.exact.scores(alpha, self.checked)
+            known = self.sample.scores(alpha)
             errors = np.abs(scores[self.checked] - known).max(axis=1)
             level = float((errors / self.largest[self.checked]).max())
             unclear = np.flatnonzero(~_round(scores, level * self.largest))
@@ -64,7 +65,7 @@ class RoughRows:
             return self.exact.settled(alpha)
         if len(unclear):
             scores = scores.astype(np.float64)
-            scores[unclear] = self.exact.settled_rows(alpha, unclear)
+            scores[unclear] = self.exact.taking(unclear).settled(alpha)
         return scores
 
     def _in_order(self, scores: np.ndarray, known: np.ndarray, unclear: np.ndarray) -> bool:

@@ -34,24 +34,24 @@ class SmoothSums:
         self.signs = np.where(np.arange(POINTS) % 2, -1.0, 1.0)
         self.signs[[0, -1]] /= 2
 
-    def at(self, y: np.ndarray, rows: slice | np.ndarray = slice(None)) -> Callable[[slice], np.ndarray]:
-        """A function that gives F at y for a block of rows, (n_rows, m), in O(m) per row. y (m,) ascends, positive.
+    def taking(self, rows: np.ndarray) -> SmoothSums:
+        """The sums of some rows, with tables of their own."""
+        return SmoothSums(self.A[rows], self.s, self.weights)
 
-        The block is one of the given rows, by default of all.
-        """
+    def at(self, y: np.ndarray) -> Callable[[slice], np.ndarray]:
+        """A function that gives F at y for a block of rows, (n_rows, m), in O(m) per row. y (m,) ascends, positive."""
         place = np.log(y.astype(np.float64)) / WIDTH
         bins = np.floor(place).astype(int)
         self._tabulate(np.setdiff1d(bins, list(self.tables)))
         pieces = []
         for number in np.unique(bins):
             cols = slice(*np.searchsorted(bins, [number, number + 1]))
-            pieces.append((cols, self.tables[number][rows], self._coefficients(place[cols] - number - 0.5)))
-        places = np.arange(len(self.A))[rows]
+            pieces.append((cols, self.tables[number], self._coefficients(place[cols] - number - 0.5)))
 
-        def block(part: slice) -> np.ndarray:
-            out = np.empty((len(places[part]), len(y)), dtype=self.A.dtype)
+        def block(rows: slice) -> np.ndarray:
+            out = np.empty((len(self.A[rows]), len(y)), dtype=self.A.dtype)
             for cols, table, coefficients in pieces:
-                out[:, cols] = table[part] @ coefficients
+                out[:, cols] = table[rows] @ coefficients
             return out
 
         return block
