@@ -59,10 +59,9 @@ def shortcuts(quick: bool) -> list[Row]:
     """Six models, RBF kernel. Times include everything except the fit whose factorisation is used. Floor: one fit.
     Leave-query-out and leave-edge-out at 20 λ from 10⁻⁴ to 10⁴, leave-node-out at λ = 1. Leave-query-out: scores as a
     search takes them, two λ at a time, in single precision where that decides the order; "exact" rows are in double
-    precision, one λ after the other. Other
-    rows show the two bare n×n products from the eigenbasis to scores, 20 times, in double precision. Errors are
-    relative to retraining on few nodes, with RBF and linear kernels and λ from 10⁻⁶ to 10³ of the largest eigenvalue of
-    the edge kernel; losses of single precision are compared with those of double precision.
+    precision, one λ after the other. Other rows show the two bare n×n products from the eigenbasis to scores, 20 times,
+    in double precision. Errors are relative to retraining on few nodes, with RBF and linear kernels and λ from 10⁻⁶ to
+    10³ of the largest eigenvalue of the edge kernel; losses of single precision are compared with those of double.
     """
     n, few, count = (80, 4, 2) if quick else (1000, 6, 20)
     rows = []

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
+from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from threading import Lock, local
@@ -69,7 +70,8 @@ def in_threads(work: Callable[..., Any], *arguments: Iterable[Any], products: bo
         try:
             for call in calls:
                 try:
-                    futures.append(_pool(n_processors()).submit(work, *call))
+                    # In the context of the caller, so that its np.errstate holds.
+                    futures.append(_pool(n_processors()).submit(copy_context().run, work, *call))
                 except RuntimeError:  # the interpreter is shutting down and accepts no more work for threads
                     work(*call)
             for future in futures:

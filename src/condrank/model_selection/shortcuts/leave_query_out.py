@@ -47,7 +47,7 @@ class LeaveQueryOut(LeftOut):
         self.noise = Noise(Y, square=self.relation.sign != 0)
         self.n_iter = self.n_direct = 0
         self.picked: Rows = EVERY_ROW
-        #: Whether rows on which the iteration fails are left as NaN, instead of being solved directly.
+        #: Whether rows on which the iteration fails are left as NaN, instead of being solved directly (`RowSystems`).
         self.leaves_failed = False
         if self.relation.sign:
             self.labels = SquareLabels(self.basis, Y)
@@ -104,7 +104,7 @@ class LeaveQueryOut(LeftOut):
         if not len(g):  # never so with an intercept: kernels have a positive eigenvalue, centred ones may have none
             return np.zeros((len(U), len(self.V)), dtype=U.dtype)
         # For large λ, (fit - h YV)/(1 - h) with h = U²E and E = 1 - Λ is used instead: each form cancels where the
-        # other does not. The mean of the rows' h is largest for the largest g.
+        # other does not. Over all rows, h has at most the mean of E over s, which is largest for the largest g.
         large = bool(np.mean(s / (s + alpha / g[-1])) < 0.5)
         F = U @ weigh(s, g, alpha, self.inner, fitted=large)
         labels, own = self.rows[self.picked], self.basis.outside[self.picked]

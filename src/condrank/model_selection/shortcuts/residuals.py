@@ -40,7 +40,8 @@ class RowSystems:
     alpha : float
         λ.
     leaves_failed : bool
-        Whether rows on which the iteration fails become NaN. Otherwise each is solved directly, O(n³).
+        Whether rows on which the iteration fails become NaN. Otherwise each is solved directly, O(n³). It is for single
+        precision, of which the iteration takes all digits.
     """
 
     def __init__(self, wide: WidenedBasis, sign: int, ranking: bool, alpha: float, leaves_failed: bool = False):

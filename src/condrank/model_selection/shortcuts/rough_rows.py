@@ -30,6 +30,10 @@ NEAR = 1e-3
 MOST_WRONG = 5e-4
 # If more than this share of the rows needs double precision, all of them are computed in it.
 MOST_EXACT = 0.25
+# A row's labels are taken for at least this share of the largest of all.
+LEAST_LABELS = 0.3
+# Factors around 1 within which λ and eigenvalues, and labels, have squares and quotients in single precision.
+RANGE, LABELS = 1e15, 1e10
 
 
 class RoughRows:
@@ -51,13 +55,20 @@ class RoughRows:
         n = len(exact.basis.U)
         self.checked = np.unique(np.linspace(0, n - 1, min(n, CHECKED)).round().astype(int))
         self.sample = exact.taking(self.checked)
-        self.largest = np.maximum(exact.noise.largest, np.finfo(np.float32).tiny)
+        # The error of a row with small labels or none comes from the labels of the others.
+        most = float(exact.noise.largest.max())
+        self.largest = np.maximum(exact.noise.largest, LEAST_LABELS * most)
+        g = exact.basis.sigma if exact.relation.sign else exact.g
+        self.top = float(exact.basis.sigma[-1] * g[-1]) if len(g) else 0.0
+        self.has_normal_labels = 1 / LABELS < most < LABELS
 
     def settled(self, alpha: float) -> np.ndarray:
         """Scores of every row for rankings, (n, m), with ties where they differ only by rounding noise."""
+        if not (self.has_normal_labels and all(1 / RANGE < size < RANGE for size in self._sizes(alpha))):
+            return self.exact.settled(alpha)
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
             scores = self.single.scores(alpha)
-            known = self.sample.scores(alpha)
+            known = self.sample.settled(alpha)
             errors = np.abs(scores[self.checked] - known).max(axis=1)
             level = float((errors / self.largest[self.checked]).max())
             unclear = np.flatnonzero(~_round(scores, level * self.largest))
@@ -68,11 +79,15 @@ class RoughRows:
             scores[unclear] = self.exact.taking(unclear).settled(alpha)
         return scores
 
+    def _sizes(self, alpha: float) -> tuple[float, float, float]:
+        """λ, the largest eigenvalue of the edge kernel, and λ relative to it."""
+        return alpha, self.top, alpha / self.top if self.top else 0.0
+
     def _in_order(self, scores: np.ndarray, known: np.ndarray, unclear: np.ndarray) -> bool:
         """Whether the checked rows that stay in single precision order nearly all pairs of objects as they should."""
         clear = ~np.isin(self.checked, unclear)
         wrong, comparable = pair_counts(known[clear], scores[self.checked[clear]])
-        return bool(wrong.sum() <= MOST_WRONG * comparable.sum())
+        return bool(comparable.sum() > 0 and wrong.sum() <= MOST_WRONG * comparable.sum())
 
 
 def roughly(shortcut: Any) -> Any:
