@@ -163,7 +163,7 @@ CONSTANT_RIDGE_SHARE = 0.01
 EFFECTS_ROUNDING_EPS = 300
 # Up to this number of effects one thread factorises sooner than the threads of SciPy, for which those of the products
 # wait.
-ONE_THREAD_MOST_EFFECTS = 2000
+ONE_THREAD_MOST_EFFECTS = 3000
 # An entry of its factor, and of the kernel of the effects, in an iteration.
 SOLVED_FLOPS_PER_ENTRY = 8
 # Entries of its features held at a time: 8 MiB in double precision (suite memory).

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from condrank.base.blocks import one_thread_a_product, row_blocks
+from condrank.base.measured import CACHED_ENTRIES
 from condrank.kernels.expression import Kernel
 from condrank.nodes.exact import SLIGHTLY_INDEFINITE, first_positive, spectrum
 from condrank.nodes.similarity import NodeSimilarity, training_nodes_from
@@ -60,9 +62,13 @@ class KernelValues(NodeSimilarity):
     def _check_positive(self) -> None:
         """Raise if `ExactKernel` would. Eigenvalues are computed only for the error message."""
         K = self.K.copy()
-        np.einsum("ii->i", K)[:] += SLIGHTLY_INDEFINITE * float(np.abs(K).sum(axis=1).max())
+        largest = max(float(np.abs(K[rows]).sum(axis=1).max()) for rows in row_blocks(*K.shape, budget=CACHED_ENTRIES))
+        np.einsum("ii->i", K)[:] += SLIGHTLY_INDEFINITE * largest
         try:
-            linalg.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+            # Threads of SciPy's BLAS would wait for more work beside those of NumPy's, which multiply next. The
+            # transpose of a symmetric matrix in C order is the same in Fortran order, which LAPACK can overwrite.
+            with one_thread_a_product():
+                linalg.cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
             first_positive(spectrum(self.K.copy())[0], self.kernel, clip=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +14,7 @@ from condrank.base.measured import (
     EIGENVECTORS_LEAST,
     EIGENVECTORS_MOST,
     EIGENVECTORS_SHARE_OF_NODES,
+    NUMPY_EIGH_MOST_NODES,
     PRECONDITIONER_RANKS,
     SAMPLE_FOR_MEMORY_LEAST_NODES,
     SAMPLE_LEAST_NODES,
@@ -111,8 +113,9 @@ class Problem:
     def samples(self) -> tuple[KernelSample, KernelSample]:
         """The kernel of a few conditioning nodes and objects: the only kernel values computed before a fit."""
         first, second = self.settings.kernels
-        # More threads hardly help, and would wait for further work beside the eigendecomposition of the fit.
-        with one_thread_a_product():
+        # More threads hardly help, and would wait for further work beside SciPy's eigendecomposition.
+        large = max(len(self.queries), len(self.objects)) > NUMPY_EIGH_MOST_NODES
+        with one_thread_a_product() if large else nullcontext():
             rows = KernelSample(first, self.queries)
             return rows, rows if self.objects is self.queries else KernelSample(second, self.objects)
 
