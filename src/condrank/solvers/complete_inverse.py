@@ -121,7 +121,7 @@ class CompleteInverse:
         left = np.column_stack([self.rows.sigma, np.full_like(self.rows.sigma, self.alpha)])
         right = np.vstack([self.cols.sigma, np.ones_like(self.cols.sigma)])
 
-        in_threads(lambda block: work(block, left[block] @ right), list(row_blocks(*self.shape, budget=CACHED_ENTRIES)))
+        in_threads(lambda block: work(block, left[block] @ right), row_blocks(*self.shape, budget=CACHED_ENTRIES))
 
     def _sum(self, work: Callable[[slice, np.ndarray], float]) -> float:
         """The sum of ``work`` over blocks of rows of 1/D, in an order that does not depend on the threads."""

@@ -66,12 +66,17 @@ class Noise:
             # If all labels of a row are zero they have no noise; its scores still have that of their own last digit.
             own = numbers.eps * np.abs(part).max(axis=1, keepdims=True, initial=0)
             steps = np.maximum(np.maximum(share * self.steps[block], own), numbers.tiny)
-            part /= steps
-            np.rint(part, out=part)
-            part *= steps
+            round_to(part, steps)
 
         in_threads(work, row_blocks(*scores.shape, budget=CACHED_ENTRIES))
         return scores
+
+
+def round_to(scores: np.ndarray, steps: np.ndarray) -> None:
+    """Round scores to multiples of steps, in place."""
+    scores /= steps
+    np.rint(scores, out=scores)
+    scores *= steps
 
 
 class LeftOut(ABC):

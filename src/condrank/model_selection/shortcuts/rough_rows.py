@@ -16,6 +16,7 @@ import numpy as np
 from condrank.base.blocks import in_threads, row_blocks
 from condrank.base.measured import CACHED_ENTRIES, ROUGH_LEAST_MULTIPLICATIONS
 from condrank.metrics import pair_counts
+from condrank.model_selection.shortcuts.labels import round_to
 from condrank.model_selection.shortcuts.leave_query_out import LeaveQueryOut
 
 # Rows that are computed in both precisions.
@@ -112,9 +113,7 @@ def _round(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
             last = eps * np.maximum(part.max(axis=1), -part.min(axis=1))
             steps = (MARGIN * np.maximum(errors[block], last)).astype(scores.dtype)
             fine[block] = (steps > 0) & (steps <= NEAR * part.std(axis=1))
-            part /= steps[:, None]
-            np.rint(part, out=part)
-            part *= steps[:, None]
+            round_to(part, steps[:, None])
 
     in_threads(work, row_blocks(*scores.shape, budget=CACHED_ENTRIES))
     return fine
